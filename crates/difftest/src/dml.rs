@@ -1,0 +1,386 @@
+//! Random statements that write rows.
+
+use crate::draw::Draw;
+use crate::model::{Column, Table};
+use crate::statement::Statement;
+use crate::target::{key_text, predicate, single_row};
+use crate::value;
+
+/// Limits of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Rows above which a table is only made smaller.
+    pub rows: u64,
+    /// Most rows of one INSERT ... SELECT.
+    pub bulk: u64,
+    /// Most rows of one COPY.
+    pub copy: u64,
+    /// PostgreSQL's major version.
+    pub major: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Insert,
+    InsertMany,
+    Bulk,
+    Copy,
+    Conflict,
+    CopyTable,
+    UpdateOne,
+    UpdateSome,
+    UpdateAll,
+    UpdateKey,
+    UpdateJoin,
+    DeleteOne,
+    DeleteSome,
+    DeleteAll,
+    Merge,
+    Loop,
+}
+
+/// Draws a write to `tables[at]`.
+pub fn write(draw: &mut Draw, tables: &mut [Table], at: usize, limits: Limits) -> Statement {
+    let full = tables[at].rows > limits.rows;
+    let grow = |weight| if full { 0 } else { weight };
+    let keyed = |weight| if tables[at].key.is_some() { weight } else { 0 };
+    let kind = draw.weighted(&[
+        (grow(14), Kind::Insert),
+        (grow(10), Kind::InsertMany),
+        (grow(8), Kind::Bulk),
+        (grow(4), Kind::Copy),
+        (keyed(10), Kind::Conflict),
+        (grow(2), Kind::CopyTable),
+        (16, Kind::UpdateOne),
+        (9, Kind::UpdateSome),
+        (2, Kind::UpdateAll),
+        (keyed(4), Kind::UpdateKey),
+        (keyed(3), Kind::UpdateJoin),
+        (9, Kind::DeleteOne),
+        (5, Kind::DeleteSome),
+        (if full { 6 } else { 1 }, Kind::DeleteAll),
+        (keyed(7), Kind::Merge),
+        (keyed(2), Kind::Loop),
+    ]);
+    let table = &mut tables[at];
+    match kind {
+        Kind::Insert => insert(draw, table, 1),
+        Kind::InsertMany => {
+            let rows = *draw.pick(&[2, 5, 20, 60]);
+            insert(draw, table, rows)
+        }
+        Kind::Bulk => bulk(draw, tables, at, limits.bulk),
+        Kind::Copy => copy(draw, table, limits.copy),
+        Kind::Conflict => conflict(draw, table),
+        Kind::CopyTable => copy_table(draw, table),
+        Kind::UpdateOne => update(draw, table, 1),
+        Kind::UpdateSome => update(draw, table, 2),
+        Kind::UpdateAll => update(draw, table, 3),
+        Kind::UpdateKey => update_key(draw, table),
+        Kind::UpdateJoin => update_join(draw, tables, at),
+        Kind::DeleteOne | Kind::DeleteSome | Kind::DeleteAll => delete(draw, table, kind),
+        Kind::Merge => merge(draw, table, limits),
+        Kind::Loop => cursor_loop(draw, table),
+    }
+}
+
+/// The values of one row in the order of [`Table::insertable`], as input text.
+fn row(draw: &mut Draw, table: &mut Table) -> Vec<Option<String>> {
+    let mut row = Vec::new();
+    if let Some(key) = table.key {
+        let n = if draw.chance(85) {
+            table.next_key += 1;
+            table.next_key
+        } else {
+            draw.below(table.next_key + 1)
+        };
+        row.push(Some(key.kind.text(n)));
+    }
+    if let Some(reference) = &table.reference {
+        row.push(draw.chance(40).then(|| reference.kind.text(draw.below(60))));
+    }
+    let plain: Vec<Column> = table.plain_columns().cloned().collect();
+    row.extend(plain.iter().map(|c| value::text(draw, c.ty, table.profile(c))));
+    row
+}
+
+fn values(draw: &mut Draw, table: &mut Table, rows: u64) -> String {
+    let mut types: Vec<String> = Vec::new();
+    types.extend(table.key.map(|k| k.kind.definition().to_string()));
+    types.extend(table.reference.as_ref().map(|r| r.kind.definition().to_string()));
+    types.extend(table.plain_columns().map(|c| c.ty.name()));
+    let mut out = Vec::new();
+    for _ in 0..rows {
+        let row = row(draw, table);
+        let fields: Vec<String> = row
+            .iter()
+            .zip(&types)
+            .map(|(v, ty)| {
+                let ty = ty.trim_end_matches(" COLLATE \"C\"");
+                v.as_ref().map_or_else(|| format!("NULL::{ty}"), |v| format!("{}::{ty}", value::quote(v)))
+            })
+            .collect();
+        out.push(format!("({})", fields.join(", ")));
+    }
+    out.join(", ")
+}
+
+fn insert(draw: &mut Draw, table: &mut Table, rows: u64) -> Statement {
+    let returning = if draw.chance(25) { " RETURNING *" } else { "" };
+    let columns = table.insertable().join(", ");
+    let values = values(draw, table, rows);
+    Statement::exact(format!("INSERT INTO @@{} ({columns}) VALUES {values}{returning}", table.name))
+}
+
+/// INSERT ... SELECT over generate_series: sizes that stay in memory, fill a vector, fill more than one.
+fn bulk(draw: &mut Draw, tables: &mut [Table], at: usize, most: u64) -> Statement {
+    let rows = (*draw.pick(&[1, 10, 100, 900, 1_100, 5_000, 9_000, 30_000])).min(most);
+    let parent = tables[at].reference.as_ref().map(|r| tables[r.parent].name.clone());
+    let table = &mut tables[at];
+    let first = if draw.chance(85) { table.next_key + 1 } else { draw.below(table.next_key + 1) };
+    table.next_key = table.next_key.max(first + rows);
+    let mut fields = Vec::new();
+    fields.extend(table.key.map(|k| k.kind.expression("g")));
+    if let (Some(reference), Some(parent)) = (&table.reference, parent) {
+        let wanted = reference.kind.expression("g % 60");
+        // The child's own parent table may be named in another form, hence the alias.
+        fields.push(format!("(SELECT p.id FROM @@{parent} p WHERE p.id = {wanted})"));
+    }
+    let plain: Vec<Column> = table.plain_columns().cloned().collect();
+    fields.extend(plain.iter().map(|c| value::series(draw, c.ty, table.profile(c), "g")));
+    let conflict = if table.key.is_some() && draw.chance(15) { " ON CONFLICT DO NOTHING" } else { "" };
+    let conflict = if table.key.is_some_and(|k| k.deferrable) { "" } else { conflict };
+    Statement::exact(format!(
+        "INSERT INTO @@{} ({}) SELECT {} FROM generate_series({first}, {}) g{conflict}",
+        table.name,
+        table.insertable().join(", "),
+        fields.join(", "),
+        first + rows - 1
+    ))
+}
+
+fn copy(draw: &mut Draw, table: &mut Table, most: u64) -> Statement {
+    let rows = draw.weighted(&[(4, 3), (4, 200), (3, 1_500), (2, 12_000), (1, 50_000)]).min(most);
+    // Bulk data meets constraints rarely, or no large COPY would ever succeed.
+    let mut quiet = table.clone();
+    for column in &mut quiet.columns {
+        column.profile.wide /= if rows > 1_000 { 20 } else { 1 };
+        if column.not_null {
+            column.profile.nulls = 0;
+        }
+    }
+    let mut data = String::new();
+    for i in 0..rows {
+        let mut row = row(draw, &mut quiet);
+        if rows > 10
+            && let Some(key) = quiet.key
+        {
+            row[0] = Some(key.kind.text(table.next_key + 1 + i));
+            if quiet.reference.is_some() {
+                row[1] = None;
+            }
+        }
+        if rows > 100 {
+            for (field, column) in row.iter_mut().rev().zip(quiet.plain_columns().collect::<Vec<_>>().into_iter().rev()) {
+                if field.as_deref() == Some("-5000") && column.ty == crate::sqltype::SqlType::Domain {
+                    *field = Some("5000".into());
+                }
+            }
+        }
+        let fields: Vec<String> = row.iter().map(|f| value::copy_field(f.as_deref())).collect();
+        data += &fields.join("\t");
+        data.push('\n');
+    }
+    table.next_key = quiet.next_key.max(table.next_key + rows + 1);
+    let sql = format!("COPY @@{} ({}) FROM STDIN", table.name, table.insertable().join(", "));
+    Statement { copy: Some(data), ..Statement::exact(sql) }
+}
+
+/// INSERT ... ON CONFLICT of a few rows, some of them present.
+fn conflict(draw: &mut Draw, table: &mut Table) -> Statement {
+    let rows = draw.range(1, 6) as u64;
+    let columns = table.insertable().join(", ");
+    let saved = table.next_key;
+    if draw.chance(60) {
+        table.next_key = draw.below(saved + 1);
+    }
+    let values = values(draw, table, rows);
+    table.next_key = table.next_key.max(saved);
+    let action = if draw.chance(35) {
+        "DO NOTHING".to_string()
+    } else {
+        let set = assignments(draw, table, true);
+        let filter = if draw.chance(25) { " WHERE hashtext(t.id::text) % 2 = 0" } else { "" };
+        format!("DO UPDATE SET {set}{filter}")
+    };
+    let returning = if draw.chance(40) { " RETURNING *" } else { "" };
+    Statement::exact(format!("INSERT INTO @@{} AS t ({columns}) VALUES {values} ON CONFLICT (id) {action}{returning}", table.name))
+}
+
+/// INSERT INTO a table rows read from itself.
+fn copy_table(draw: &mut Draw, table: &mut Table) -> Statement {
+    let plain: Vec<String> = table.plain_columns().map(|c| format!("t.{}", c.name)).collect();
+    let mut fields = Vec::new();
+    if let Some(key) = table.key {
+        let offset = 1 << draw.range(21, 28);
+        fields.push(match key.kind {
+            crate::model::KeyKind::Int4 | crate::model::KeyKind::Int8 => format!("t.id + {offset}"),
+            crate::model::KeyKind::Text => format!("t.id || '{offset}'"),
+            crate::model::KeyKind::Uuid => format!("md5(t.id::text || '{offset}')::uuid"),
+        });
+    }
+    fields.extend(table.reference.as_ref().map(|_| "t.ref".to_string()));
+    fields.extend(plain);
+    let filter = predicate(draw, table);
+    Statement::scanning(format!(
+        "INSERT INTO @@{0} ({1}) SELECT {2} FROM @@{0} t WHERE {filter}",
+        table.name,
+        table.insertable().join(", "),
+        fields.join(", ")
+    ))
+}
+
+/// SET items over the alias `t`. `one`: a single row is updated, so a unique column may take any value; otherwise
+/// only a constant, which makes the outcome independent of the order of rows.
+fn assignments(draw: &mut Draw, table: &Table, one: bool) -> String {
+    let plain: Vec<&Column> = table.plain_columns().collect();
+    if plain.is_empty() {
+        return if table.key.is_some() { "id = t.id".into() } else { "ref = t.ref".into() };
+    }
+    let mut set: Vec<String> = Vec::new();
+    for _ in 0..draw.range(1, 3) {
+        let column = draw.pick(&plain);
+        let name = &column.name;
+        if set.iter().any(|s| s.starts_with(&format!("{name} ="))) {
+            continue;
+        }
+        let profile = table.profile(column);
+        let free = one || !table.is_unique(name);
+        let expression = match draw.below(10) {
+            0 if free && column.ty.is_integer() => format!("t.{name} + 1"),
+            1 if free && column.ty.is_text() && !column.not_null => format!("left(t.{name} || 'x', 300)"),
+            2 if column.default.is_some() => "DEFAULT".to_string(),
+            3 | 4 if free && table.key.is_some() => value::series(draw, column.ty, profile, "abs(hashtext(t.id::text)::int8)"),
+            5 if free => format!("t.{name}"),
+            _ => value::literal(draw, column.ty, profile),
+        };
+        set.push(format!("{name} = {expression}"));
+    }
+    if one && table.reference.is_some() && draw.chance(25) {
+        let kind = table.reference.as_ref().map_or(crate::model::KeyKind::Int8, |r| r.kind);
+        set.push(format!("ref = {}", kind.literal(draw.below(60))));
+    }
+    set.join(", ")
+}
+
+fn update(draw: &mut Draw, table: &mut Table, breadth: u32) -> Statement {
+    let returning = if breadth < 3 && draw.chance(20) { " RETURNING t.*" } else { "" };
+    let one = breadth == 1 && table.key.is_some_and(|k| !k.deferrable);
+    let filter = match breadth {
+        1 => single_row(draw, table),
+        2 => predicate(draw, table),
+        _ => "true".into(),
+    };
+    let set = assignments(draw, table, one);
+    let sql = format!("UPDATE @@{} t SET {set} WHERE {filter}{returning}", table.name);
+    if one { Statement::exact(sql) } else { Statement::scanning(sql) }
+}
+
+/// Moves keys: one key anywhere, or many by a distance no two present keys have.
+fn update_key(draw: &mut Draw, table: &mut Table) -> Statement {
+    let Some(key) = table.key else { return update(draw, table, 1) };
+    let integer = matches!(key.kind, crate::model::KeyKind::Int8);
+    if integer && draw.chance(30) {
+        let distance = if key.deferrable { draw.range(1, 5) } else { draw.range(1 << 32, 1 << 44) };
+        let filter = predicate(draw, table);
+        return Statement::scanning(format!("UPDATE @@{} t SET id = id + {distance} WHERE {filter}", table.name));
+    }
+    let to = key_text(draw, table);
+    let filter = single_row(draw, table);
+    Statement::exact(format!("UPDATE @@{} t SET id = {to} WHERE {filter}", table.name))
+}
+
+/// UPDATE ... FROM or DELETE ... USING another keyed table (or itself).
+fn update_join(draw: &mut Draw, tables: &[Table], at: usize) -> Statement {
+    let table = &tables[at];
+    let keyed: Vec<&Table> = tables.iter().filter(|t| t.key.is_some_and(|k| !k.deferrable)).collect();
+    if keyed.is_empty() {
+        return Statement::scanning(format!("DELETE FROM @@{} t WHERE false", table.name));
+    }
+    let other = draw.pick(&keyed);
+    let filter = predicate(draw, table);
+    if draw.chance(30) {
+        return Statement::scanning(format!(
+            "DELETE FROM @@{} t USING @@{} s WHERE t.id::text = s.id::text AND hashtext(s.id::text) % 5 = 0 AND ({filter})",
+            table.name, other.name
+        ));
+    }
+    let set = assignments(draw, table, false);
+    Statement::scanning(format!(
+        "UPDATE @@{} t SET {set} FROM @@{} s WHERE t.id::text = s.id::text AND ({filter})",
+        table.name, other.name
+    ))
+}
+
+fn delete(draw: &mut Draw, table: &mut Table, kind: Kind) -> Statement {
+    let filter = match kind {
+        Kind::DeleteOne => single_row(draw, table),
+        Kind::DeleteAll if draw.chance(50) => "true".into(),
+        Kind::DeleteAll => "hashtext(t::text) % 4 <> 0".into(),
+        _ => predicate(draw, table),
+    };
+    let returning = if !matches!(kind, Kind::DeleteAll) && draw.chance(20) { " RETURNING t.*" } else { "" };
+    Statement::scanning(format!("DELETE FROM @@{} t WHERE {filter}{returning}", table.name))
+}
+
+fn merge(draw: &mut Draw, table: &mut Table, limits: Limits) -> Statement {
+    let saved = table.next_key;
+    if draw.chance(50) {
+        table.next_key = draw.below(saved + 1);
+    }
+    let rows = draw.range(1, 8) as u64;
+    let columns = table.insertable();
+    let values = values(draw, table, rows);
+    table.next_key = table.next_key.max(saved);
+    let from: Vec<String> = columns.iter().map(|c| format!("s.{c}")).collect();
+    let mut sql = format!(
+        "MERGE INTO @@{} t USING (VALUES {values}) s ({}) ON t.id = s.id",
+        table.name,
+        columns.join(", ")
+    );
+    let set = assignments(draw, table, false);
+    match draw.below(3) {
+        0 => sql += &format!(" WHEN MATCHED AND hashtext(t.id::text) % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET {set}"),
+        1 => sql += &format!(" WHEN MATCHED THEN UPDATE SET {set}"),
+        _ => sql += " WHEN MATCHED AND s.id IS NULL THEN DO NOTHING WHEN MATCHED THEN DELETE",
+    }
+    if draw.chance(80) {
+        sql += &format!(" WHEN NOT MATCHED THEN INSERT ({}) VALUES ({})", columns.join(", "), from.join(", "));
+    }
+    if limits.major >= 17 {
+        if draw.chance(15) {
+            sql += " WHEN NOT MATCHED BY SOURCE AND hashtext(t.id::text) % 97 = 0 THEN DELETE";
+        }
+        if draw.chance(30) {
+            sql += " RETURNING merge_action(), t.*";
+        }
+    }
+    Statement::scanning(sql)
+}
+
+/// A PL/pgSQL loop over a cursor that updates or deletes WHERE CURRENT OF.
+fn cursor_loop(draw: &mut Draw, table: &mut Table) -> Statement {
+    let filter = predicate(draw, table);
+    let lock = draw.pick(&["", " FOR UPDATE", " FOR NO KEY UPDATE"]);
+    let action = if draw.chance(40) {
+        format!("DELETE FROM @@{} WHERE CURRENT OF cur", table.name)
+    } else {
+        let set = assignments(draw, table, false);
+        format!("UPDATE @@{} t SET {set} WHERE CURRENT OF cur", table.name)
+    };
+    Statement::scanning(format!(
+        "DO $do$ DECLARE cur CURSOR FOR SELECT * FROM @@{} t WHERE {filter}{lock}; BEGIN \
+         FOR r IN cur LOOP IF hashtext(r.id::text) % 3 <> 0 THEN {action}; END IF; END LOOP; END $do$",
+        table.name
+    ))
+}

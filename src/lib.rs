@@ -1,0 +1,22 @@
+//! pgcolumnar: column storage and vectorized execution for PostgreSQL.
+//!
+//! * [`am`]: the table access method: row pages, row groups, visibility, locks, maintenance.
+//! * [`guc`]: typed settings.
+//! * [`ports`]: version differences of the server and C macros without a binding.
+//!
+//! Encodings and the byte layout of row groups live in the PostgreSQL-free crate `columnar_format`.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pgrx::pg_module_magic!(name, version);
+
+pub mod am;
+pub mod guc;
+pub mod ports;
+
+/// Called once when a backend loads the library, whether by preloading or by the first use of a table.
+#[allow(unsafe_code, non_snake_case)]
+#[pgrx::pg_guard]
+pub extern "C-unwind" fn _PG_init() {
+    guc::register();
+    am::register_callbacks();
+}

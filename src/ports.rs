@@ -1,0 +1,176 @@
+//! Version differences of the server and C macros that have no binding, under their C names.
+#![allow(unsafe_code, non_snake_case)]
+
+use pgrx::pg_sys;
+
+/// `vacuum_get_cutoffs`/`vacuum_set_xid_limits`, `TU_UpdateIndexes`, `RelFileLocator` under one name.
+#[cfg(feature = "pg15")]
+pub type RelFileLocator = pg_sys::RelFileNode;
+#[cfg(not(feature = "pg15"))]
+pub type RelFileLocator = pg_sys::RelFileLocator;
+
+/// What `tuple_update` reports about indexes: a flag before PostgreSQL 16, an enum since.
+#[cfg(feature = "pg15")]
+pub type UpdateIndexes = bool;
+#[cfg(not(feature = "pg15"))]
+pub type UpdateIndexes = pg_sys::TU_UpdateIndexes::Type;
+
+/// `InvalidSubTransactionId`.
+const INVALID_SUBTRANSACTION: pg_sys::SubTransactionId = 0;
+
+/// A page of a shared buffer.
+pub type Page = *mut u8;
+
+/// Bytes of a page header (`SizeOfPageHeaderData`).
+pub const PAGE_HEADER: usize = 24;
+/// Most tuples a row page can hold, and most offsets of one block a TID bitmap accepts.
+pub const MAX_HEAP_TUPLES_PER_PAGE: usize = 291;
+/// Bytes of a page.
+pub const BLCKSZ: usize = pg_sys::BLCKSZ as usize;
+
+unsafe extern "C-unwind" {
+    #[link_name = "PredicateLockRelation"]
+    fn c_PredicateLockRelation(rel: pg_sys::Relation, snapshot: pg_sys::Snapshot);
+    #[link_name = "PredicateLockTID"]
+    fn c_PredicateLockTID(
+        rel: pg_sys::Relation,
+        tid: pg_sys::ItemPointer,
+        snapshot: pg_sys::Snapshot,
+        xid: pg_sys::TransactionId,
+    );
+    #[link_name = "CheckForSerializableConflictIn"]
+    fn c_CheckForSerializableConflictIn(
+        rel: pg_sys::Relation,
+        tid: pg_sys::ItemPointer,
+        block: pg_sys::BlockNumber,
+    );
+    #[link_name = "CheckForSerializableConflictOut"]
+    fn c_CheckForSerializableConflictOut(
+        rel: pg_sys::Relation,
+        xid: pg_sys::TransactionId,
+        snapshot: pg_sys::Snapshot,
+    );
+    #[link_name = "begin_heap_rewrite"]
+    fn c_begin_heap_rewrite(
+        old: pg_sys::Relation,
+        new: pg_sys::Relation,
+        oldest_xmin: pg_sys::TransactionId,
+        freeze_xid: pg_sys::TransactionId,
+        cutoff_multi: pg_sys::MultiXactId,
+    ) -> RewriteState;
+    #[link_name = "end_heap_rewrite"]
+    fn c_end_heap_rewrite(state: RewriteState);
+    #[link_name = "rewrite_heap_tuple"]
+    fn c_rewrite_heap_tuple(state: RewriteState, old: pg_sys::HeapTuple, new: pg_sys::HeapTuple);
+    #[link_name = "rewrite_heap_dead_tuple"]
+    fn c_rewrite_heap_dead_tuple(state: RewriteState, old: pg_sys::HeapTuple) -> bool;
+    #[link_name = "log_smgrcreate"]
+    fn c_log_smgrcreate(locator: *const RelFileLocator, fork: pg_sys::ForkNumber::Type);
+}
+
+/// Opaque state of a heap rewrite (access/rewriteheap.h).
+pub type RewriteState = *mut core::ffi::c_void;
+
+macro_rules! guarded {
+    ($($(#[$doc:meta])* $name:ident => $c:ident ( $($arg:ident : $ty:ty),* ) $(-> $ret:ty)?;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As the C function of the same name.
+        pub unsafe fn $name($($arg: $ty),*) $(-> $ret)? {
+            // SAFETY: the caller keeps the C contract; the boundary turns an ERROR into a Rust panic.
+            unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| $c($($arg),*)) }
+        }
+    )*};
+}
+
+guarded! {
+    /// Takes a predicate lock on a whole relation (storage/predicate.h).
+    PredicateLockRelation => c_PredicateLockRelation(rel: pg_sys::Relation, snapshot: pg_sys::Snapshot);
+    /// Takes a predicate lock on one row.
+    PredicateLockTID => c_PredicateLockTID(rel: pg_sys::Relation, tid: pg_sys::ItemPointer, snapshot: pg_sys::Snapshot, xid: pg_sys::TransactionId);
+    /// Checks a write against the predicate locks of readers.
+    CheckForSerializableConflictIn => c_CheckForSerializableConflictIn(rel: pg_sys::Relation, tid: pg_sys::ItemPointer, block: pg_sys::BlockNumber);
+    /// Checks a read against a concurrent writer.
+    CheckForSerializableConflictOut => c_CheckForSerializableConflictOut(rel: pg_sys::Relation, xid: pg_sys::TransactionId, snapshot: pg_sys::Snapshot);
+    /// Starts a heap rewrite (access/rewriteheap.h).
+    begin_heap_rewrite => c_begin_heap_rewrite(old: pg_sys::Relation, new: pg_sys::Relation, oldest_xmin: pg_sys::TransactionId, freeze_xid: pg_sys::TransactionId, cutoff_multi: pg_sys::MultiXactId) -> RewriteState;
+    /// Ends a heap rewrite.
+    end_heap_rewrite => c_end_heap_rewrite(state: RewriteState);
+    /// Writes one tuple to the new heap, keeping its visibility.
+    rewrite_heap_tuple => c_rewrite_heap_tuple(state: RewriteState, old: pg_sys::HeapTuple, new: pg_sys::HeapTuple);
+    /// Tells the rewrite of a dead tuple.
+    rewrite_heap_dead_tuple => c_rewrite_heap_dead_tuple(state: RewriteState, old: pg_sys::HeapTuple) -> bool;
+    /// Logs the creation of a fork.
+    log_smgrcreate => c_log_smgrcreate(locator: *const RelFileLocator, fork: pg_sys::ForkNumber::Type);
+}
+
+/// Physical file identity of a relation (`rd_locator`, `rd_node` before 16) as plain numbers.
+pub fn relation_locator(rel: pg_sys::Relation) -> (u32, u32, u32) {
+    // SAFETY: `rel` is an open relation of the caller.
+    #[cfg(feature = "pg15")]
+    unsafe {
+        let node = (*rel).rd_node;
+        (node.spcNode.to_u32(), node.dbNode.to_u32(), node.relNode.to_u32())
+    }
+    // SAFETY: `rel` is an open relation of the caller.
+    #[cfg(not(feature = "pg15"))]
+    unsafe {
+        let locator = (*rel).rd_locator;
+        (locator.spcOid.to_u32(), locator.dbOid.to_u32(), locator.relNumber.to_u32())
+    }
+}
+
+/// `HeapTupleHeaderGetXmin`: the inserting transaction, `FrozenTransactionId` where frozen.
+///
+/// # Safety
+/// `header` points at a tuple header on a pinned page or in memory.
+pub unsafe fn HeapTupleHeaderGetXmin(header: pg_sys::HeapTupleHeader) -> pg_sys::TransactionId {
+    // SAFETY: as the caller's; a heap tuple's choice is t_heap.
+    unsafe {
+        let frozen = pg_sys::HEAP_XMIN_COMMITTED | pg_sys::HEAP_XMIN_INVALID;
+        if u32::from((*header).t_infomask) & frozen == frozen {
+            pg_sys::FrozenTransactionId
+        } else {
+            (*header).t_choice.t_heap.t_xmin
+        }
+    }
+}
+
+/// Start of a pinned buffer's page.
+///
+/// # Safety
+/// `buffer` is pinned by this backend.
+pub unsafe fn buffer_page(buffer: pg_sys::Buffer) -> Page {
+    // SAFETY: the caller holds a pin.
+    unsafe { pg_sys::BufferGetPage(buffer).cast() }
+}
+
+/// `RelationIsLogicallyLogged`: changes are decoded by logical replication.
+///
+/// # Safety
+/// `rel` is an open relation.
+pub unsafe fn RelationIsLogicallyLogged(rel: pg_sys::Relation) -> bool {
+    // SAFETY: globals and the relcache entry are valid while the relation is open.
+    unsafe {
+        pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_LOGICAL as i32 && RelationNeedsWAL(rel)
+    }
+}
+
+/// `RelationNeedsWAL`.
+///
+/// # Safety
+/// `rel` is an open relation.
+pub unsafe fn RelationNeedsWAL(rel: pg_sys::Relation) -> bool {
+    // SAFETY: the relcache entry is valid while the relation is open.
+    unsafe {
+        let permanent = (*(*rel).rd_rel).relpersistence == pg_sys::RELPERSISTENCE_PERMANENT as core::ffi::c_char;
+        #[cfg(feature = "pg15")]
+        let skipped = (*rel).rd_createSubid != INVALID_SUBTRANSACTION
+            || (*rel).rd_firstRelfilenodeSubid != INVALID_SUBTRANSACTION;
+        #[cfg(not(feature = "pg15"))]
+        let skipped = (*rel).rd_createSubid != INVALID_SUBTRANSACTION
+            || (*rel).rd_firstRelfilelocatorSubid != INVALID_SUBTRANSACTION;
+        permanent && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32 || !skipped)
+    }
+}
