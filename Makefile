@@ -38,12 +38,18 @@ extensiondir = $(sharedir)/extension
 .PHONY: all install uninstall installcheck check demo demo-stop bench bench-full fmt clippy doc clean FORCE
 .DELETE_ON_ERROR:
 
-all: $(LIBRARY)
+define build
+$(CARGO) build $(if $(filter release,$(PROFILE)),--release) $(FEATURE)
+@touch $(LIBRARY)
+endef
 
-# A library newer than its sources is not built again, so `make && sudo make install` needs no cargo under sudo.
+# cargo decides what is to be built again.
+all: $(TARGET_DIR)/.pg_config
+	$(build)
+
+# For install, a library newer than its sources will do, so `make && sudo make install` needs no cargo under sudo.
 $(LIBRARY): $(SOURCES) $(TARGET_DIR)/.pg_config
-	$(CARGO) build $(if $(filter release,$(PROFILE)),--release) $(FEATURE)
-	@touch $@
+	$(build)
 
 # Changes when the library would be built for another server.
 $(TARGET_DIR)/.pg_config: FORCE

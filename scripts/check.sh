@@ -18,7 +18,7 @@ skip() { SKIPPED+=("$1: $2"); printf 'skipped %s: %s\n' "$1" "$2"; }
 
 # logged NAME COMMAND...: output to a log, shown where the command fails.
 logged() {
-  local log=$LOGS/${1//[ \/]/_}.log
+  local log=$LOGS/${1//[^a-zA-Z0-9-]/_}.log
   shift
   "$@" > "$log" 2>&1 && return 0
   tail -n "${LINES_SHOWN:-80}" "$log"
@@ -34,11 +34,12 @@ step() {
 # counted NAME PATTERN_OK PATTERN_BAD COMMAND...: as many tests as lines of its output match; a failure counts once at least.
 counted() {
   local name=$1 good=$2 bad=$3 status=0 start=$SECONDS ok not_ok
-  local log=$LOGS/${name//[ \/]/_}.log
+  local log=$LOGS/${name//[^a-zA-Z0-9-]/_}.log
   shift 3
   "$@" > "$log" 2>&1 || status=$?
   ok=$(grep -cE "$good" "$log" || true) not_ok=$(grep -cE "$bad" "$log" || true)
-  if [ "$status" != 0 ] && [ "$not_ok" = 0 ]; then not_ok=1; fi
+  # A run of no test at all is a failure too.
+  if [ "$not_ok" = 0 ] && { [ "$status" != 0 ] || [ "$ok" = 0 ]; }; then not_ok=1; fi
   if [ "$ok" != 0 ]; then pass "$name: $ok passed ($((SECONDS - start)) s)" "$ok"; fi
   if [ "$not_ok" = 0 ]; then return 0; fi
   grep -E "$bad" "$log" || tail -n 80 "$log"

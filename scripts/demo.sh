@@ -13,18 +13,19 @@ DB=nycflights13
 declare -A ROWS=([airlines]=16 [airports]=1458 [planes]=3322 [weather]=26115 [flights]=336776)
 TABLES=(airlines airports planes weather flights)
 
-# Where the running demo lies: the directory, then its programs.
+# Where the running demo lies: its directory, that of its programs, then what it has under /tmp.
 STATE=$ROOT/target/demo.running
 
 stop_demo() {
   [ -f "$STATE" ] || return 0
   local dir
-  { read -r dir; read -r PGBIN; } < "$STATE"
+  { read -r dir; read -r PGBIN; mapfile -t TEMPORARY; } < "$STATE"
   if [ -x "$PGBIN/pg_ctl" ] && [ -d "$dir/data" ] && cluster_running "$dir"; then
     cluster_stop "$dir"
     say "stopped the server of $dir"
   fi
-  rm -f "$STATE"
+  rm -rf "$STATE" "${TEMPORARY[@]}"
+  TEMPORARY=()
 }
 
 install_extension() {
@@ -114,7 +115,7 @@ explain_queries() {
   local file
   for file in "$HERE"/queries/*.sql; do
     printf '\n%s\n' "$(sed -n '1s/^-- //p' "$file")"
-    { echo 'EXPLAIN (ANALYZE, COSTS OFF)'; cat "$file"; } | demo_sql -At -f -
+    { echo 'EXPLAIN (ANALYZE, COSTS OFF, BUFFERS OFF)'; cat "$file"; } | demo_sql -At -f -
   done
 }
 
@@ -153,8 +154,8 @@ explain_queries
 describe_storage
 
 # From here on the server outlives this script.
-CLUSTERS=()
-printf '%s\n' "$SCRATCH" "$PGBIN" > "$STATE"
+printf '%s\n' "$SCRATCH" "$PGBIN" "${TEMPORARY[@]}" > "$STATE"
+CLUSTERS=() TEMPORARY=()
 cat << END
 
 ${ROWS[flights]} flights loaded into heap and into pgcolumnar, every query equal. The server goes on:

@@ -92,6 +92,7 @@ scratch_dir() {
   if ! as_server test -w "$SCRATCH"; then
     rmdir "$SCRATCH"
     SCRATCH=$(mktemp -d "/tmp/pgcolumnar-$1.XXXXXX")
+    TEMPORARY+=("$SCRATCH")
     if is_root; then chown "$SERVER_USER" "$SCRATCH"; fi
     say "$SERVER_USER cannot enter $ROOT/target: using $SCRATCH"
   fi
@@ -119,8 +120,9 @@ private_prefix() {
 install_into() {
   local build=$1 to=$2
   shift 2
-  make -C "$ROOT" --no-print-directory install PG_CONFIG="$build" \
-    pkglibdir="$("$to" --pkglibdir)" sharedir="$("$to" --sharedir)" "$@"
+  make -C "$ROOT" --no-print-directory all PG_CONFIG="$build" "$@" &&
+    make -C "$ROOT" --no-print-directory install PG_CONFIG="$build" \
+      pkglibdir="$("$to" --pkglibdir)" sharedir="$("$to" --sharedir)" "$@"
 }
 
 # ---- private clusters: DIR/data, DIR/log, a socket directory, no TCP ----
@@ -128,6 +130,7 @@ install_into() {
 PGPORT=5432 # names the socket only: each cluster has a socket directory of its own
 export PGPORT PGUSER=postgres
 CLUSTERS=()
+TEMPORARY=() # directories outside target/
 
 # cluster_init DIR [LINE_OF_CONFIGURATION...]: with the programs of PGBIN.
 cluster_init() {
@@ -142,6 +145,7 @@ cluster_init() {
   local sockets=$dir
   if [ ${#dir} -gt 80 ]; then
     sockets=$(mktemp -d /tmp/pgc.XXXXXX)
+    TEMPORARY+=("$sockets")
     if is_root; then chown "$SERVER_USER" "$sockets"; fi
   fi
   echo "$sockets" > "$dir/sockets"
@@ -174,8 +178,13 @@ cluster_forget() {
   rm -rf "${1:?}/data"
 }
 
-# A test's own clusters end with it.
-trap cluster_stop_all EXIT
+# A script's clusters end with it; what it put under /tmp stays to be looked at where it failed.
+leave() {
+  local status=$?
+  cluster_stop_all
+  if [ "$status" = 0 ] && [ ${#TEMPORARY[@]} != 0 ]; then rm -rf "${TEMPORARY[@]}"; fi
+}
+trap leave EXIT
 
 # cluster_crashes DIR: what the server log says of crashes; nothing when there was none.
 cluster_crashes() { as_server grep -E 'TRAP:|PANIC:|was terminated by signal' "$1/data/server.log" || true; }

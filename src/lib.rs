@@ -12,6 +12,7 @@ pgrx::pg_module_magic!(name, version);
 pub mod am;
 pub mod guc;
 pub mod ports;
+pub mod threads;
 
 /// Called once when a backend loads the library, whether by preloading or by the first use of a table.
 #[allow(unsafe_code, non_snake_case)]

@@ -174,3 +174,64 @@ pub unsafe fn RelationNeedsWAL(rel: pg_sys::Relation) -> bool {
         permanent && (pg_sys::wal_level >= pg_sys::WalLevel::WAL_LEVEL_REPLICA as i32 || !skipped)
     }
 }
+
+/// `TupleDescAttr`: a column of a tuple descriptor.
+///
+/// # Safety
+/// `desc` is a valid descriptor with more than `column` columns.
+pub unsafe fn TupleDescAttr(
+    desc: pg_sys::TupleDesc,
+    column: usize,
+) -> *mut pg_sys::FormData_pg_attribute {
+    // SAFETY: as the caller's.
+    unsafe {
+        #[cfg(feature = "pg18")]
+        return pg_sys::TupleDescAttr(desc, column as i32);
+        #[cfg(not(feature = "pg18"))]
+        return (*desc).attrs.as_mut_ptr().add(column);
+    }
+}
+
+/// `index_beginscan` without instrumentation.
+///
+/// # Safety
+/// As the C function of the same name.
+pub unsafe fn index_beginscan(
+    rel: pg_sys::Relation,
+    index: pg_sys::Relation,
+    snapshot: pg_sys::Snapshot,
+    nkeys: i32,
+    norderbys: i32,
+) -> pg_sys::IndexScanDesc {
+    // SAFETY: as the caller's.
+    unsafe {
+        pg_sys::index_beginscan(
+            rel,
+            index,
+            snapshot,
+            #[cfg(feature = "pg18")]
+            core::ptr::null_mut(),
+            nkeys,
+            norderbys,
+        )
+    }
+}
+
+/// `HeapTupleHeaderGetUpdateXid`: the transaction that updated or deleted a tuple, also where xmax is a MultiXactId.
+///
+/// # Safety
+/// `header` points at a tuple header on a pinned page or in memory.
+pub unsafe fn HeapTupleHeaderGetUpdateXid(header: pg_sys::HeapTupleHeader) -> pg_sys::TransactionId {
+    // SAFETY: as the caller's; a heap tuple's choice is t_heap.
+    unsafe {
+        let infomask = u32::from((*header).t_infomask);
+        let updated_multi = infomask & pg_sys::HEAP_XMAX_INVALID == 0
+            && infomask & pg_sys::HEAP_XMAX_IS_MULTI != 0
+            && infomask & pg_sys::HEAP_XMAX_LOCK_ONLY == 0;
+        if updated_multi {
+            pg_sys::HeapTupleGetUpdateXid(header)
+        } else {
+            (*header).t_choice.t_heap.t_xmax
+        }
+    }
+}

@@ -97,7 +97,7 @@ type Tid = pg_sys::ItemPointer;
 type Bulk = *mut pg_sys::BulkInsertStateData;
 
 shims! {
-    fn slot_callbacks(_rel: Rel) -> *const pg_sys::TupleTableSlotOps => &raw const pg_sys::TTSOpsBufferHeapTuple;
+    fn slot_callbacks(_rel: Rel) -> *const pg_sys::TupleTableSlotOps => super::slot::ops();
 
     fn scan_begin(rel: Rel, snapshot: Snap, nkeys: i32, key: *mut pg_sys::ScanKeyData, parallel: pg_sys::ParallelTableScanDesc, flags: u32) -> Desc
         => scan::begin(rel, snapshot, nkeys, key, parallel, flags);
@@ -110,9 +110,9 @@ shims! {
     fn scan_getnextslot_tidrange(desc: Desc, direction: pg_sys::ScanDirection::Type, slot: Slot) -> bool
         => scan::getnextslot_tidrange(desc, direction, slot);
 
-    fn parallelscan_estimate(_rel: Rel) -> usize => scan::parallel_estimate();
-    fn parallelscan_initialize(rel: Rel, shared: pg_sys::ParallelTableScanDesc) -> usize => scan::parallel_initialize(rel, shared);
-    fn parallelscan_reinitialize(_rel: Rel, shared: pg_sys::ParallelTableScanDesc) => scan::parallel_reinitialize(shared);
+    fn parallelscan_estimate(rel: Rel) -> usize => scan::parallel::estimate(rel);
+    fn parallelscan_initialize(rel: Rel, shared: pg_sys::ParallelTableScanDesc) -> usize => scan::parallel::initialize(rel, shared);
+    fn parallelscan_reinitialize(_rel: Rel, shared: pg_sys::ParallelTableScanDesc) => scan::parallel::reinitialize(shared);
 
     fn index_fetch_begin(rel: Rel) -> *mut pg_sys::IndexFetchTableData => fetch::begin(rel);
     fn index_fetch_reset(state: *mut pg_sys::IndexFetchTableData) => fetch::reset(state);
@@ -154,8 +154,8 @@ shims! {
     fn scan_analyze_next_tuple(desc: Desc, oldest_xmin: pg_sys::TransactionId, live: *mut f64, dead: *mut f64, slot: Slot) -> bool
         => scan::analyze::next_tuple(desc, oldest_xmin, live, dead, slot);
 
-    fn index_build_range_scan(rel: Rel, index: Rel, info: *mut pg_sys::IndexInfo, _allow_sync: bool, any_visible: bool, progress: bool, start: pg_sys::BlockNumber, count: pg_sys::BlockNumber, callback: pg_sys::IndexBuildCallback, state: *mut core::ffi::c_void, desc: Desc) -> f64
-        => index_build::range_scan(rel, index, info, any_visible, progress, start, count, callback, state, desc);
+    fn index_build_range_scan(rel: Rel, index: Rel, info: *mut pg_sys::IndexInfo, _allow_sync: bool, any_visible: bool, progress: bool, _start: pg_sys::BlockNumber, _count: pg_sys::BlockNumber, callback: pg_sys::IndexBuildCallback, state: *mut core::ffi::c_void, desc: Desc) -> f64
+        => index_build::range_scan(rel, index, info, any_visible, progress, callback, state, desc);
     fn index_validate_scan(rel: Rel, index: Rel, info: *mut pg_sys::IndexInfo, snapshot: Snap, state: *mut pg_sys::ValidateIndexState)
         => index_build::validate_scan(rel, index, info, snapshot, state);
 

@@ -4,7 +4,7 @@
 //! they are pointed at. They are called through their function pointers without a guard, so an ERROR leaves by longjmp:
 //! every frame here is plain data without destructors.
 
-use super::{storage, tid};
+use super::{slot, storage, tid};
 use crate::ports;
 use core::ptr;
 use pgrx::pg_sys;
@@ -33,15 +33,40 @@ pub(crate) use heapam;
 pub unsafe fn publish_tid(slot: *mut pg_sys::TupleTableSlot) {
     // SAFETY: heap and buffer heap slots start with a HeapTupleTableSlot.
     unsafe {
-        let external = tid::to_external(&(*slot).tts_tid);
-        (*slot).tts_tid = external;
-        if (*slot).tts_ops == &raw const pg_sys::TTSOpsBufferHeapTuple
-            || (*slot).tts_ops == &raw const pg_sys::TTSOpsHeapTuple
+        (*slot).tts_tid = tid::to_external(&(*slot).tts_tid);
+        set_tuple_tid(slot);
+    }
+}
+
+/// Gives the heap tuple a slot holds, if any, the slot's TID.
+///
+/// # Safety
+/// `slot` is a live slot.
+pub unsafe fn set_tuple_tid(slot: *mut pg_sys::TupleTableSlot) {
+    // SAFETY: heap and buffer heap slots, and ours, start with a HeapTupleTableSlot.
+    unsafe {
+        if slot::is_ours(slot)
+            || core::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
+            || core::ptr::eq((*slot).tts_ops, &raw const pg_sys::TTSOpsHeapTuple)
         {
             let tuple = (*slot.cast::<pg_sys::HeapTupleTableSlot>()).tuple;
             if !tuple.is_null() {
-                (*tuple).t_self = external;
+                (*tuple).t_self = (*slot).tts_tid;
             }
+        }
+    }
+}
+
+/// Takes back one insertion from the statistics: a stub is no row.
+///
+/// # Safety
+/// `rel` is an open relation into which this transaction just inserted.
+pub unsafe fn uncount_insert(rel: pg_sys::Relation) {
+    // SAFETY: the counters live as long as the transaction.
+    unsafe {
+        let info = (*rel).pgstat_info;
+        if !info.is_null() && !(*info).trans.is_null() && (*(*info).trans).tuples_inserted > 0 {
+            (*(*info).trans).tuples_inserted -= 1;
         }
     }
 }
@@ -217,8 +242,9 @@ pub unsafe fn lock(
 ) -> pg_sys::TM_Result::Type {
     // SAFETY: the caller keeps the contract of the callback.
     unsafe {
-        let result =
-            heapam!(tuple_lock(rel, physical, snapshot, slot, cid, mode, wait_policy, flags, tmfd));
+        let result = slot::as_buffer_slot(slot, |slot| {
+            heapam!(tuple_lock(rel, physical, snapshot, slot, cid, mode, wait_policy, flags, tmfd))
+        });
         externalise_failure(result, tmfd);
         result
     }
@@ -236,7 +262,9 @@ pub unsafe fn fetch_row_version(
 ) -> bool {
     // SAFETY: the caller keeps the contract of the callback.
     unsafe {
-        let found = heapam!(tuple_fetch_row_version(rel, &raw mut physical, snapshot, slot));
+        let found = slot::as_buffer_slot(slot, |slot| {
+            heapam!(tuple_fetch_row_version(rel, &raw mut physical, snapshot, slot))
+        });
         if found {
             publish_tid(slot);
         }
@@ -244,13 +272,17 @@ pub unsafe fn fetch_row_version(
     }
 }
 
+/// Whether a result comes with failure data.
+pub fn has_failure_data(result: pg_sys::TM_Result::Type) -> bool {
+    result == pg_sys::TM_Result::TM_SelfModified
+        || result == pg_sys::TM_Result::TM_Updated
+        || result == pg_sys::TM_Result::TM_Deleted
+        || result == pg_sys::TM_Result::TM_BeingModified
+}
+
 /// Turns the TID of the failure data external; it is only defined where the operation did not succeed.
 unsafe fn externalise_failure(result: pg_sys::TM_Result::Type, tmfd: *mut pg_sys::TM_FailureData) {
-    use pg_sys::TM_Result::{TM_BeingModified, TM_Deleted, TM_SelfModified, TM_Updated};
-    if tmfd.is_null() {
-        return;
-    }
-    if matches!(result, TM_SelfModified | TM_Updated | TM_Deleted | TM_BeingModified) {
+    if !tmfd.is_null() && has_failure_data(result) {
         // SAFETY: heapam fills the failure data for these results.
         unsafe { (*tmfd).ctid = tid::to_external(&(*tmfd).ctid) };
     }

@@ -3,9 +3,18 @@
 //! The rules for what is indexed, counted and checked for uniqueness are those of heapam_index_build_range_scan
 //! (src/backend/access/heap/heapam_handler.c), so that an index over row pages is the one heap would have.
 
-use super::{heap, scan::pages, tid};
+use super::group::marks::Mark;
+use super::group::stubs::StubIndex;
+use super::group::visibility::{self, InsertStatus};
+use super::group::{Group, cache};
+pub use super::relation_name;
+use super::scan::parallel::{self, ParallelScan};
+use super::scan::{Unit, pages, rows};
+use super::storage::extent;
+use super::{heap, slot, tid, write};
 use crate::ports;
 use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
+use std::rc::Rc;
 
 /// Rows of one relation offered to an index one at a time.
 struct Builder {
@@ -20,6 +29,7 @@ struct Builder {
     oldest_xmin: pg_sys::TransactionId,
     any_visible: bool,
     check_unique: bool,
+    stubs: StubIndex,
     rows: f64,
 }
 
@@ -61,6 +71,7 @@ impl Builder {
                 oldest_xmin,
                 any_visible,
                 check_unique: (*info).ii_Unique || !(*info).ii_ExclusionOps.is_null(),
+                stubs: StubIndex::read(rel),
                 rows: 0.0,
             }
         }
@@ -172,17 +183,6 @@ impl Builder {
 const MAX_KEYS: usize = pg_sys::INDEX_MAX_KEYS as usize;
 const MAX_TUPLES: usize = ports::MAX_HEAP_TUPLES_PER_PAGE;
 
-/// Name of a relation, for messages.
-///
-/// # Safety
-/// `rel` is an open relation.
-pub unsafe fn relation_name(rel: pg_sys::Relation) -> String {
-    // SAFETY: the relcache entry is valid while the relation is open; names are NUL-terminated.
-    unsafe { core::ffi::CStr::from_ptr((*(*rel).rd_rel).relname.data.as_ptr()) }
-        .to_string_lossy()
-        .into_owned()
-}
-
 unsafe fn is_hot_updated(header: pg_sys::HeapTupleHeader) -> bool {
     // SAFETY: a tuple header on a pinned page. HeapTupleHeaderIsHotUpdated also asks for a valid xmax and xmin.
     unsafe {
@@ -245,8 +245,6 @@ pub unsafe fn range_scan(
     info: *mut pg_sys::IndexInfo,
     any_visible: bool,
     progress: bool,
-    start: u32,
-    count: u32,
     callback: pg_sys::IndexBuildCallback,
     callback_state: *mut core::ffi::c_void,
     desc: pg_sys::TableScanDesc,
@@ -268,28 +266,30 @@ pub unsafe fn range_scan(
             any
         };
         let mut builder = Builder::new(rel, index, info, snapshot, oldest_xmin, any_visible);
-        let blocks = pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
-        if progress {
-            pg_sys::pgstat_progress_update_param(
-                pg_sys::PROGRESS_SCAN_BLOCKS_TOTAL as i32,
-                i64::from(blocks),
-            );
-        }
-        let mut work = super::scan::BlockSource::new(desc, start, count, blocks);
+        let mut work = UnitSource::new(rel, desc);
+        report(progress, pg_sys::PROGRESS_SCAN_BLOCKS_TOTAL, work.blocks);
         let mut reader = pages::PageReader::begin(rel, any, true);
         let mut offsets = Vec::with_capacity(MAX_TUPLES);
-        while let Some(block) = work.next() {
-            pgrx::check_for_interrupts!();
-            if reader.load(block, &mut offsets) {
-                build_page(&mut builder, &reader, &offsets, callback, callback_state);
-            }
-            if progress {
-                pg_sys::pgstat_progress_update_param(
-                    pg_sys::PROGRESS_SCAN_BLOCKS_DONE as i32,
-                    i64::from(block),
-                );
+        let emit = Emit { callback, state: callback_state };
+        while let Some(unit) = work.next() {
+            match unit {
+                Unit::Pages { first, count } => {
+                    for block in first..first + count {
+                        pgrx::check_for_interrupts!();
+                        if reader.load(block, &mut offsets) {
+                            build_page(&mut builder, &reader, &offsets, &emit);
+                        }
+                        report(progress, pg_sys::PROGRESS_SCAN_BLOCKS_DONE, block + 1);
+                    }
+                }
+                Unit::Group(group) => {
+                    build_group(&mut builder, &group, &emit);
+                    let done = group.entry.extent + group.entry.extent_pages;
+                    report(progress, pg_sys::PROGRESS_SCAN_BLOCKS_DONE, done);
+                }
             }
         }
+        report(progress, pg_sys::PROGRESS_SCAN_BLOCKS_DONE, work.blocks);
         reader.end();
         if !desc.is_null() {
             super::scan::end(desc);
@@ -301,12 +301,201 @@ pub unsafe fn range_scan(
     }
 }
 
+fn report(progress: bool, parameter: u32, value: u32) {
+    if progress {
+        // SAFETY: writes this backend's progress entry.
+        unsafe { pg_sys::pgstat_progress_update_param(parameter as i32, i64::from(value)) };
+    }
+}
+
+/// The index's build callback.
+struct Emit {
+    callback: pg_sys::IndexBuildCallback,
+    state: *mut core::ffi::c_void,
+}
+
+impl Emit {
+    /// Gives the row in the builder's slot to the index.
+    unsafe fn row(&self, builder: &Builder, mut tid: pg_sys::ItemPointerData, alive: bool) {
+        // SAFETY: the slot holds the row; the callback copies what it keeps.
+        unsafe {
+            let Some((mut values, mut nulls)) = builder.values() else { return };
+            if let Some(callback) = self.callback {
+                callback(
+                    builder.index,
+                    &raw mut tid,
+                    values.as_mut_ptr(),
+                    nulls.as_mut_ptr(),
+                    alive,
+                    self.state,
+                );
+            }
+        }
+    }
+}
+
+/// The parts of the table an index build reads: all of them, or its share of a parallel scan.
+struct UnitSource {
+    shared: *mut ParallelScan,
+    units: Vec<Unit>,
+    groups: Vec<Rc<Group>>,
+    blocks: u32,
+}
+
+impl UnitSource {
+    unsafe fn new(rel: pg_sys::Relation, desc: pg_sys::TableScanDesc) -> Self {
+        // SAFETY: the relation is open and locked against VACUUM; `desc`, if any, is a scan of this access method.
+        unsafe {
+            let blocks =
+                pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
+            let shared = if desc.is_null() {
+                core::ptr::null_mut()
+            } else {
+                (*desc).rs_parallel.cast::<ParallelScan>()
+            };
+            if !shared.is_null() {
+                let groups = parallel::groups(rel, shared);
+                return Self { shared, units: Vec::new(), groups, blocks: (*shared).blocks };
+            }
+            write::flush(rel);
+            let mut units = Vec::new();
+            if let Some(directory) = cache::open(rel) {
+                units.extend(directory.groups.iter().rev().cloned().map(Unit::Group));
+                let ranges = extent::row_page_ranges(&directory.directory, blocks);
+                units.extend(
+                    ranges.into_iter().rev().map(|(first, count)| Unit::Pages { first, count }),
+                );
+            }
+            Self { shared, units, groups: Vec::new(), blocks }
+        }
+    }
+}
+
+impl Iterator for UnitSource {
+    type Item = Unit;
+
+    fn next(&mut self) -> Option<Unit> {
+        if self.shared.is_null() {
+            return self.units.pop();
+        }
+        // SAFETY: the shared state lives as long as the parallel scan.
+        unsafe { parallel::claim(self.shared, &self.groups) }
+    }
+}
+
+/// Offers the rows of a group.
+unsafe fn build_group(builder: &mut Builder, group: &Rc<Group>, emit: &Emit) {
+    // SAFETY: the group belongs to the open relation.
+    unsafe {
+        let rel = builder.rel;
+        group.refresh(rel);
+        if pages::is_mvcc(builder.snapshot) {
+            let mut visible = Vec::new();
+            rows::visible(rel, group, 0, group.rows(), builder.snapshot, &mut visible);
+            for row in visible {
+                pgrx::check_for_interrupts!();
+                builder.rows += 1.0;
+                builder.offer(group, row, true, emit);
+            }
+            return;
+        }
+        for run in group.runs() {
+            for row in run.first..run.first + run.rows {
+                if row.is_multiple_of(1024) {
+                    pgrx::check_for_interrupts!();
+                }
+                if let Some(alive) = builder.wait_for_verdict(group, row, run.xid) {
+                    builder.offer(group, row, alive, emit);
+                }
+            }
+        }
+    }
+}
+
+impl Builder {
+    unsafe fn offer(&mut self, group: &Rc<Group>, row: u32, alive: bool, emit: &Emit) {
+        // SAFETY: the group belongs to the open relation.
+        unsafe {
+            let Some(tid) = group.tid_of(self.rel, row) else { return };
+            let none = pg_sys::InvalidTransactionId;
+            slot::store_row(self.slot, self.rel, group, row, tid, none);
+            emit.row(self, tid, alive);
+        }
+    }
+
+    /// Judges a row of a group, waiting for transactions where heapam would.
+    unsafe fn wait_for_verdict(&mut self, group: &Rc<Group>, row: u32, xid: u32) -> Option<bool> {
+        // SAFETY: the group belongs to the open relation.
+        unsafe {
+            loop {
+                match self.judge_row(group, row, xid) {
+                    Verdict::Skip => return None,
+                    Verdict::Index { alive } => return Some(alive),
+                    Verdict::Wait(xid) => {
+                        let mut tid = group.tid_of(self.rel, row)?;
+                        wait(self.rel, xid, &mut tid);
+                    }
+                }
+            }
+        }
+    }
+
+    unsafe fn judge_row(&mut self, group: &Rc<Group>, row: u32, xid: u32) -> Verdict {
+        match visibility::status(xid) {
+            InsertStatus::Aborted => return Verdict::Skip,
+            InsertStatus::InProgress => {
+                if self.any_visible {
+                    self.rows += 1.0;
+                } else {
+                    // SAFETY: the relation is open.
+                    unsafe { self.warn_concurrent("insert") };
+                    if self.check_unique {
+                        return Verdict::Wait(xid.into());
+                    }
+                }
+                return Verdict::Index { alive: true };
+            }
+            InsertStatus::Committed | InsertStatus::Own => {}
+        }
+        match group.mark(row) {
+            None => {
+                self.rows += 1.0;
+                Verdict::Index { alive: true }
+            }
+            Some(Mark::Gone) => Verdict::Skip,
+            // SAFETY: the page is pinned and share-locked while the stub is judged.
+            Some(Mark::Stub { block, offset }) => unsafe {
+                let buffer = pg_sys::ReadBuffer(self.rel, block);
+                pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+                let page = ports::buffer_page(buffer);
+                let normal = offset <= heap::max_offset(page)
+                    && heap::line_pointer_flags(page, offset) == pg_sys::LP_NORMAL;
+                let verdict = if normal {
+                    let mut tuple = heap::tuple_at(self.rel, page, block, offset);
+                    self.judge(&mut tuple, buffer)
+                } else {
+                    Verdict::Skip
+                };
+                pg_sys::UnlockReleaseBuffer(buffer);
+                verdict
+            },
+        }
+    }
+}
+
+unsafe fn wait(rel: pg_sys::Relation, xid: pg_sys::TransactionId, tid: &mut pg_sys::ItemPointerData) {
+    // SAFETY: no page lock is held.
+    unsafe {
+        pg_sys::XactLockTableWait(xid, rel, tid, pg_sys::XLTW_Oper::XLTW_InsertIndexUnique);
+    }
+    pgrx::check_for_interrupts!();
+}
+
 unsafe fn build_page(
     builder: &mut Builder,
     reader: &pages::PageReader,
     offsets: &[u16],
-    callback: pg_sys::IndexBuildCallback,
-    callback_state: *mut core::ffi::c_void,
+    emit: &Emit,
 ) {
     // SAFETY: the reader pins the page all along, so no tuple moves.
     unsafe {
@@ -339,13 +528,7 @@ unsafe fn build_page(
                     Verdict::Index { alive } => break Some(alive),
                     Verdict::Wait(xid) => {
                         let mut ctid = tid::to_external(&tid::item_pointer(block, offset));
-                        pg_sys::XactLockTableWait(
-                            xid,
-                            builder.rel,
-                            &raw mut ctid,
-                            pg_sys::XLTW_Oper::XLTW_InsertIndexUnique,
-                        );
-                        pgrx::check_for_interrupts!();
+                        wait(builder.rel, xid, &mut ctid);
                     }
                 }
             };
@@ -357,18 +540,9 @@ unsafe fn build_page(
                 offset
             };
             pages::store_tuple(builder.slot, tuple, buffer);
-            let Some((mut values, mut nulls)) = builder.values() else { continue };
-            let mut ctid = tid::to_external(&tid::item_pointer(block, root));
-            if let Some(callback) = callback {
-                callback(
-                    builder.index,
-                    &raw mut ctid,
-                    values.as_mut_ptr(),
-                    nulls.as_mut_ptr(),
-                    alive,
-                    callback_state,
-                );
-            }
+            let root = tid::item_pointer(block, root);
+            let key = builder.stubs.index_tid(builder.rel, &root);
+            emit.row(builder, key, alive);
         }
     }
 }
@@ -404,53 +578,110 @@ pub unsafe fn validate_scan(
 ) {
     // SAFETY: the caller keeps the contract of the callback.
     unsafe {
-        let mut builder = Builder::new(rel, index, info, snapshot, pg_sys::TransactionId::from(0), false);
+        let none = pg_sys::InvalidTransactionId;
+        let mut builder = Builder::new(rel, index, info, snapshot, none, false);
         let mut cursor = IndexCursor::new((*state).tuplesort);
-        let blocks = pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
         let mut reader = pages::PageReader::begin(rel, snapshot, true);
         let mut offsets = Vec::with_capacity(MAX_TUPLES);
-        for block in 1..blocks {
+        let inserted = core::cell::Cell::new(0.0);
+        let insert = |builder: &Builder, mut key: pg_sys::ItemPointerData| {
+            let Some((mut values, mut nulls)) = builder.values() else { return };
+            let unique = if (*info).ii_Unique {
+                pg_sys::IndexUniqueCheck::UNIQUE_CHECK_YES
+            } else {
+                pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO
+            };
+            pg_sys::index_insert(
+                index,
+                values.as_mut_ptr(),
+                nulls.as_mut_ptr(),
+                &raw mut key,
+                rel,
+                unique,
+                false,
+                info,
+            );
+            inserted.set(inserted.get() + 1.0);
+        };
+        for block in blocks_in_order(rel) {
             pgrx::check_for_interrupts!();
-            if !reader.load(block, &mut offsets) {
-                continue;
-            }
-            let buffer = reader.buffer();
-            let mut roots = Roots::read(buffer);
-            for &offset in &offsets {
-                (*state).htups += 1.0;
-                let tuple = heap::tuple_at(rel, reader.page(), block, offset);
-                let root = if is_heap_only(tuple.t_data) {
-                    roots.of(&builder, buffer, offset)
-                } else {
-                    offset
-                };
-                let mut ctid = tid::to_external(&tid::item_pointer(block, root));
-                if cursor.contains(tid::encode(&ctid)) {
-                    continue;
+            match block {
+                OrderedBlock::Page(block) => {
+                    if !reader.load(block, &mut offsets) {
+                        continue;
+                    }
+                    let buffer = reader.buffer();
+                    let mut roots = Roots::read(buffer);
+                    for &offset in &offsets {
+                        (*state).htups += 1.0;
+                        let tuple = heap::tuple_at(rel, reader.page(), block, offset);
+                        let root = if is_heap_only(tuple.t_data) {
+                            roots.of(&builder, buffer, offset)
+                        } else {
+                            offset
+                        };
+                        let key = builder.stubs.index_tid(rel, &tid::item_pointer(block, root));
+                        if !cursor.contains(tid::encode(&key)) {
+                            pages::store_tuple(builder.slot, tuple, buffer);
+                            insert(&builder, key);
+                        }
+                    }
                 }
-                pages::store_tuple(builder.slot, tuple, buffer);
-                let Some((mut values, mut nulls)) = builder.values() else { continue };
-                let unique = if (*info).ii_Unique {
-                    pg_sys::IndexUniqueCheck::UNIQUE_CHECK_YES
-                } else {
-                    pg_sys::IndexUniqueCheck::UNIQUE_CHECK_NO
-                };
-                pg_sys::index_insert(
-                    index,
-                    values.as_mut_ptr(),
-                    nulls.as_mut_ptr(),
-                    &raw mut ctid,
-                    rel,
-                    unique,
-                    false,
-                    info,
-                );
-                (*state).tups_inserted += 1.0;
+                OrderedBlock::Rows(group, first, count) => {
+                    let mut visible = Vec::new();
+                    rows::visible(rel, &group, first, count, snapshot, &mut visible);
+                    for row in visible {
+                        let Some(key) = group.tid_of(rel, row) else { continue };
+                        (*state).htups += 1.0;
+                        if !cursor.contains(tid::encode(&key)) {
+                            slot::store_row(builder.slot, rel, &group, row, key, none);
+                            insert(&builder, key);
+                        }
+                    }
+                }
             }
         }
+        (*state).tups_inserted += inserted.get();
         reader.end();
-        builder.rows = 0.0;
         builder.finish();
+    }
+}
+
+/// Rows of one external block.
+enum OrderedBlock {
+    Page(u32),
+    Rows(Rc<Group>, u32, u32),
+}
+
+/// The table's blocks in the order of their external numbers, as the index's TIDs are sorted.
+unsafe fn blocks_in_order(rel: pg_sys::Relation) -> Vec<OrderedBlock> {
+    // SAFETY: the relation is open and locked against VACUUM.
+    unsafe {
+        write::flush(rel);
+        let Some(directory) = cache::open(rel) else { return Vec::new() };
+        let blocks = pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
+        let mut found = Vec::new();
+        for (first, count) in extent::row_page_ranges(&directory.directory, blocks) {
+            let pages = first..first + count;
+            found.extend(pages.map(|page| (tid::external_block(page), OrderedBlock::Page(page))));
+        }
+        for group in &directory.groups {
+            if let Some(map) = group.tid_map(rel) {
+                for block in &map.blocks {
+                    let count = block.offsets.len() as u32;
+                    let rows = OrderedBlock::Rows(group.clone(), block.first_row, count);
+                    found.push((block.block, rows));
+                }
+                continue;
+            }
+            for (i, first) in (0..group.rows()).step_by(tid::ROWS_PER_BLOCK as usize).enumerate() {
+                let external = tid::external_row_block(group.entry.first_row_block + i as u32);
+                let rows = OrderedBlock::Rows(group.clone(), first, tid::ROWS_PER_BLOCK);
+                found.push((external, rows));
+            }
+        }
+        found.sort_by_key(|(external, _)| *external);
+        found.into_iter().map(|(_, block)| block).collect()
     }
 }
 

@@ -16,15 +16,35 @@
 
 pub mod cluster;
 pub mod fetch;
+pub mod group;
 pub mod handler;
 pub mod heap;
 pub mod index_build;
 pub mod modify;
+pub mod options;
 pub mod scan;
+pub mod slot;
+pub mod standby;
 pub mod storage;
 pub mod tid;
 pub mod vacuum;
 pub mod write;
 
 /// Registers the transaction callbacks of the access method.
-pub fn register_callbacks() {}
+pub fn register_callbacks() {
+    // SAFETY: the callback is a function of this library, which is never unloaded.
+    unsafe {
+        pgrx::pg_sys::RegisterXactCallback(Some(write::at_transaction_event), core::ptr::null_mut());
+    }
+}
+
+/// Name of a relation, for messages.
+///
+/// # Safety
+/// `rel` is an open relation.
+pub unsafe fn relation_name(rel: pgrx::pg_sys::Relation) -> String {
+    // SAFETY: the relcache entry is valid while the relation is open; names are NUL-terminated.
+    unsafe { core::ffi::CStr::from_ptr((*(*rel).rd_rel).relname.data.as_ptr()) }
+        .to_string_lossy()
+        .into_owned()
+}

@@ -1,9 +1,76 @@
 //! Deletes, updates and row locks.
+//!
+//! A row of a row page is heapam's affair. A row of a row group is thawed first ([`thaw`]); then its stub is. What heapam
+//! reports of the stub is reported of the row.
 
-use super::{heap, tid};
-use crate::ports::UpdateIndexes;
+use super::group::thaw::{self, Stub, Target};
+use super::{fetch, heap, slot, tid, write};
+use crate::ports::{self, UpdateIndexes};
 use pgrx::pg_sys;
 use tid::RowAddress;
+
+/// A row to change: on a row page, or by its stub.
+enum Row {
+    Page(pg_sys::ItemPointerData),
+    Stub(Stub),
+    Refused(pg_sys::TM_Result::Type),
+}
+
+unsafe fn find(rel: pg_sys::Relation, tid: &pg_sys::ItemPointerData, cid: pg_sys::CommandId) -> Row {
+    // SAFETY: as the callers'.
+    unsafe {
+        if let RowAddress::Page(physical) = tid::address(tid) {
+            if fetch::is_row_page(rel, tid::block_of(&physical)) {
+                return Row::Page(physical);
+            }
+        } else {
+            write::flush(rel);
+        }
+        match thaw::target(rel, tid, cid) {
+            Target::Stub(stub) => {
+                let mut key = *tid;
+                ports::CheckForSerializableConflictIn(rel, &raw mut key, tid::block_of(tid));
+                Row::Stub(stub)
+            }
+            Target::Refused(result) => Row::Refused(result),
+        }
+    }
+}
+
+/// Where the failure data names the stub, the row is meant.
+unsafe fn name_row(
+    result: pg_sys::TM_Result::Type,
+    tmfd: *mut pg_sys::TM_FailureData,
+    stub: &Stub,
+    row: &pg_sys::ItemPointerData,
+) {
+    if tmfd.is_null() || !heap::has_failure_data(result) {
+        return;
+    }
+    // SAFETY: heapam filled the failure data.
+    unsafe {
+        if tid::encode(&(*tmfd).ctid) == tid::encode(&tid::to_external(&stub.physical)) {
+            (*tmfd).ctid = *row;
+        }
+    }
+}
+
+/// Fills the failure data of a row that is refused without asking heapam.
+unsafe fn refuse(
+    result: pg_sys::TM_Result::Type,
+    tmfd: *mut pg_sys::TM_FailureData,
+    tid: &pg_sys::ItemPointerData,
+) -> pg_sys::TM_Result::Type {
+    if !tmfd.is_null() {
+        // SAFETY: the caller's failure data.
+        unsafe {
+            *tmfd = pg_sys::TM_FailureData::default();
+            (*tmfd).ctid = *tid;
+            (*tmfd).cmax = pg_sys::InvalidCommandId;
+        }
+    }
+    result
+}
 
 /// Deletes a row (`tuple_delete`).
 ///
@@ -22,11 +89,18 @@ pub unsafe fn delete(
 ) -> pg_sys::TM_Result::Type {
     // SAFETY: as the caller's.
     unsafe {
-        match tid::address(&*tid) {
-            RowAddress::Page(physical) => {
-                heap::delete(rel, physical, cid, snapshot, crosscheck, wait, tmfd, changing_part)
+        let tid = *tid;
+        let run = |physical| {
+            heap::delete(rel, physical, cid, snapshot, crosscheck, wait, tmfd, changing_part)
+        };
+        match find(rel, &tid, cid) {
+            Row::Page(physical) => run(physical),
+            Row::Stub(stub) => {
+                let result = run(stub.physical);
+                name_row(result, tmfd, &stub, &tid);
+                result
             }
-            RowAddress::Row(_) => pg_sys::TM_Result::TM_Invisible,
+            Row::Refused(result) => refuse(result, tmfd, &tid),
         }
     }
 }
@@ -50,11 +124,32 @@ pub unsafe fn update(
 ) -> pg_sys::TM_Result::Type {
     // SAFETY: as the caller's.
     unsafe {
-        match tid::address(&*tid) {
-            RowAddress::Page(physical) => heap::update(
-                rel, physical, slot, cid, snapshot, crosscheck, wait, tmfd, lockmode, update_indexes,
-            ),
-            RowAddress::Row(_) => pg_sys::TM_Result::TM_Invisible,
+        let tid = *tid;
+        let run = |physical| {
+            heap::update(
+                rel,
+                physical,
+                slot,
+                cid,
+                snapshot,
+                crosscheck,
+                wait,
+                tmfd,
+                lockmode,
+                update_indexes,
+            )
+        };
+        match find(rel, &tid, cid) {
+            Row::Page(physical) => run(physical),
+            Row::Stub(stub) => {
+                let result = run(stub.physical);
+                name_row(result, tmfd, &stub, &tid);
+                result
+            }
+            Row::Refused(result) => {
+                *update_indexes = UpdateIndexes::default();
+                refuse(result, tmfd, &tid)
+            }
         }
     }
 }
@@ -75,23 +170,39 @@ pub unsafe fn lock(
     flags: u8,
     tmfd: *mut pg_sys::TM_FailureData,
 ) -> pg_sys::TM_Result::Type {
-    // SAFETY: as the caller's.
+    // SAFETY: as the caller's. Some callers pass the slot's own TID, so it is read before the slot is cleared; cleared,
+    // the slot tells whether heapam stored a version in it.
     unsafe {
-        match tid::address(&*tid) {
-            RowAddress::Page(mut physical) => {
-                // Some callers pass the slot's own TID. Cleared, the slot tells whether heapam stored a version in it.
-                pg_sys::ExecClearTuple(slot);
-                let result = heap::lock(
-                    rel, &mut physical, snapshot, slot, cid, mode, wait_policy, flags, tmfd,
-                );
-                let empty = u32::from((*slot).tts_flags) & pg_sys::TTS_FLAG_EMPTY != 0;
-                if !empty {
-                    heap::publish_tid(slot);
-                }
-                *tid = tid::to_external(&physical);
-                result
+        let row_tid = *tid;
+        pg_sys::ExecClearTuple(slot);
+        let (mut physical, stub) = match find(rel, &row_tid, cid) {
+            Row::Page(physical) => (physical, None),
+            Row::Stub(stub) => (stub.physical, Some(stub)),
+            Row::Refused(result) => {
+                *tid = row_tid;
+                return refuse(result, tmfd, &row_tid);
             }
-            RowAddress::Row(_) => pg_sys::TM_Result::TM_Invisible,
+        };
+        let result =
+            heap::lock(rel, &mut physical, snapshot, slot, cid, mode, wait_policy, flags, tmfd);
+        let mut found = tid::to_external(&physical);
+        if let Some(stub) = &stub {
+            name_row(result, tmfd, stub, &row_tid);
+            if tid::encode(&physical) == tid::encode(&stub.physical) {
+                found = row_tid;
+            }
         }
+        let empty = u32::from((*slot).tts_flags) & pg_sys::TTS_FLAG_EMPTY != 0;
+        if !empty {
+            match &stub {
+                Some(stub) if slot::holds_stub(slot) => {
+                    let xmax = slot::raw_xmax(slot);
+                    slot::store_row(slot, rel, &stub.group, stub.row, row_tid, xmax);
+                }
+                _ => heap::publish_tid(slot),
+            }
+        }
+        *tid = found;
+        result
     }
 }

@@ -1,7 +1,56 @@
-//! Where inserted rows go.
+//! Where inserted rows go: to row pages at first, to a write buffer of column values once a transaction brings many.
+//!
+//! The buffer's rows have numbers: a range is reserved in the directory under the transaction's xid, so that another
+//! session that meets such a row's TID in an index sees an insertion in progress and waits. The transaction itself reads
+//! its buffered rows by TID; before it scans the table, and before it commits, the buffer is written as a row group.
 
-use super::heap;
+use super::group::{cache, head, head::InsertRun, types, writer};
+use super::storage::directory::{self, Change, Entry, EntryKind, SlotAddress};
+use super::{heap, options, slot, storage, tid};
+use crate::{guc, ports};
+use columnar_format::ColumnBuilder;
+use core::cell::RefCell;
+use options::TableOptions;
 use pgrx::pg_sys;
+use std::collections::HashMap;
+
+/// A row whose values take more than this is kept on row pages, where TOAST holds its values.
+pub const MAX_ROW_BYTES: usize = 1 << 20;
+/// A group is closed when its values take more than this.
+const MAX_GROUP_BYTES: usize = 64 << 20;
+
+/// A group that has to be written with fewer rows than this is a small one.
+const SMALL_GROUP: u32 = 1024;
+
+type Key = (u32, u32, u32);
+
+thread_local! {
+    static BUFFERS: RefCell<HashMap<Key, Writer>> = RefCell::default();
+}
+
+/// What the running transaction inserted into one relation file.
+#[derive(Debug)]
+struct Writer {
+    relid: pg_sys::Oid,
+    /// Rows it put on row pages so far.
+    page_rows: usize,
+    /// Whether rows may go to the buffer at all.
+    allowed: bool,
+    buffer: Option<Buffer>,
+}
+
+/// Rows not yet written, column by column.
+#[derive(Debug)]
+struct Buffer {
+    attributes: Vec<types::Attribute>,
+    columns: Vec<ColumnBuilder>,
+    runs: Vec<InsertRun>,
+    rows: u32,
+    options: TableOptions,
+    /// The reservation in the directory.
+    slot: SlotAddress,
+    reserved: Entry,
+}
 
 /// Inserts one row (`tuple_insert`).
 ///
@@ -15,7 +64,13 @@ pub unsafe fn insert(
     bulk: *mut pg_sys::BulkInsertStateData,
 ) {
     // SAFETY: as the caller's.
-    unsafe { heap::insert(rel, slot, cid, options, bulk) }
+    unsafe {
+        if page_quota(rel, 1) == 0 && append(rel, slot, cid, options) {
+            count_inserts(rel, 1);
+            return;
+        }
+        heap::insert(rel, slot, cid, options, bulk);
+    }
 }
 
 /// Inserts several rows (`multi_insert`).
@@ -30,12 +85,350 @@ pub unsafe fn multi_insert(
     options: i32,
     bulk: *mut pg_sys::BulkInsertStateData,
 ) {
-    // SAFETY: as the caller's.
-    unsafe { heap::multi_insert(rel, slots, count, cid, options, bulk) }
+    // SAFETY: `slots` holds `count` slots.
+    unsafe {
+        let count = count as usize;
+        let first = page_quota(rel, count);
+        if first > 0 {
+            heap::multi_insert(rel, slots, first as i32, cid, options, bulk);
+        }
+        let mut buffered = 0;
+        for i in first..count {
+            let one = *slots.add(i);
+            if append(rel, one, cid, options) {
+                buffered += 1;
+            } else {
+                heap::insert(rel, one, cid, options, bulk);
+            }
+        }
+        if buffered > 0 {
+            count_inserts(rel, buffered);
+        }
+    }
 }
 
 /// Ends a bulk insertion (`finish_bulk_insert`).
 ///
 /// # Safety
 /// As `table_finish_bulk_insert`.
-pub unsafe fn finish_bulk_insert(_rel: pg_sys::Relation, _options: i32) {}
+pub unsafe fn finish_bulk_insert(rel: pg_sys::Relation, _options: i32) {
+    // SAFETY: as the caller's.
+    unsafe { flush(rel) }
+}
+
+/// How many of `rows` rows go to row pages.
+unsafe fn page_quota(rel: pg_sys::Relation, rows: usize) -> usize {
+    let key = ports::relation_locator(rel);
+    BUFFERS.with(|cell| {
+        let mut buffers = cell.borrow_mut();
+        let writer = buffers.entry(key).or_insert_with(|| Writer {
+            // SAFETY: the relation is open.
+            relid: unsafe { (*rel).rd_id },
+            page_rows: 0,
+            // SAFETY: as above.
+            allowed: unsafe { may_buffer(rel) },
+            buffer: None,
+        });
+        if !writer.allowed {
+            return rows;
+        }
+        let threshold = guc::BULK_THRESHOLD.get() as usize;
+        let quota = threshold.saturating_sub(writer.page_rows).min(rows);
+        writer.page_rows += quota;
+        quota
+    })
+}
+
+/// Rows of tables that logical replication publishes stay on row pages, whose changes can be decoded; so do rows
+/// without columns.
+unsafe fn may_buffer(rel: pg_sys::Relation) -> bool {
+    // SAFETY: the relation is open.
+    unsafe {
+        if (*(*rel).rd_att).natts == 0 {
+            return false;
+        }
+        if !ports::RelationIsLogicallyLogged(rel) {
+            return true;
+        }
+        let mut publication = pg_sys::PublicationDesc::default();
+        pg_sys::RelationBuildPublicationDesc(rel, &raw mut publication);
+        !publication.pubactions.pubinsert
+    }
+}
+
+/// Appends the slot's row to the buffer, giving it a number. Returns false if the row is too wide for a row group.
+unsafe fn append(
+    rel: pg_sys::Relation,
+    slot: *mut pg_sys::TupleTableSlot,
+    cid: pg_sys::CommandId,
+    options: i32,
+) -> bool {
+    // SAFETY: the slot holds a row of the relation's descriptor.
+    unsafe {
+        let natts = (*(*rel).rd_att).natts as usize;
+        pg_sys::slot_getallattrs(slot);
+        let values = core::slice::from_raw_parts((*slot).tts_values, natts);
+        let nulls = core::slice::from_raw_parts((*slot).tts_isnull, natts);
+        let frozen = options & pg_sys::HEAP_INSERT_FROZEN as i32 != 0;
+        let xid = if frozen {
+            // The transaction still needs an xid for its reservation.
+            pg_sys::GetCurrentTransactionId();
+            pg_sys::FrozenTransactionId
+        } else {
+            pg_sys::GetCurrentTransactionId()
+        };
+        let key = ports::relation_locator(rel);
+        let ready = BUFFERS.with(|cell| {
+            let mut buffers = cell.borrow_mut();
+            let buffer = buffers.get_mut(&key).and_then(|writer| writer.buffer.as_mut());
+            buffer.is_some_and(|buffer| buffer.has_room(natts, xid.into_inner(), cid))
+        });
+        if !ready {
+            flush(rel);
+            let buffer = reserve(rel);
+            BUFFERS.with(|cell| {
+                if let Some(writer) = cell.borrow_mut().get_mut(&key) {
+                    writer.buffer = Some(buffer);
+                }
+            });
+        }
+        let number = BUFFERS.with(|cell| {
+            let mut buffers = cell.borrow_mut();
+            let buffer = buffers.get_mut(&key)?.buffer.as_mut()?;
+            buffer.push(values, nulls, xid.into_inner(), cid)
+        });
+        let Some(number) = number else { return false };
+        (*slot).tts_tid = tid::of_row(number);
+        (*slot).tts_tableOid = (*rel).rd_id;
+        heap::set_tuple_tid(slot);
+        true
+    }
+}
+
+impl Buffer {
+    fn capacity(&self) -> u32 {
+        self.options.row_group_rows
+    }
+
+    fn has_room(&self, natts: usize, xid: u32, cid: u32) -> bool {
+        let same = self.runs.last().is_some_and(|run| run.xid == xid && run.cid == cid);
+        natts == self.columns.len()
+            && self.rows < self.capacity()
+            && (same || self.runs.len() < head::MAX_RUNS)
+            && (!self.rows.is_multiple_of(256) || self.bytes() < MAX_GROUP_BYTES)
+    }
+
+    fn bytes(&self) -> usize {
+        self.columns.iter().map(ColumnBuilder::byte_size).sum()
+    }
+
+    /// Appends a row and returns its number, unless it is too wide.
+    unsafe fn push(
+        &mut self,
+        values: &[pg_sys::Datum],
+        nulls: &[bool],
+        xid: u32,
+        cid: u32,
+    ) -> Option<u64> {
+        // SAFETY: the values are of the attributes' types.
+        unsafe {
+            let mut size = 0;
+            for (i, attribute) in self.attributes.iter().enumerate() {
+                if !nulls[i] && attribute.stored {
+                    size += types::detoasted_size(attribute, values[i]);
+                }
+            }
+            if size > MAX_ROW_BYTES {
+                return None;
+            }
+            for (i, attribute) in self.attributes.iter().enumerate() {
+                types::append(&mut self.columns[i], attribute, values[i], nulls[i]);
+            }
+        }
+        match self.runs.last_mut() {
+            Some(run) if run.xid == xid && run.cid == cid => run.rows += 1,
+            _ => self.runs.push(InsertRun { xid, cid, first: self.rows, rows: 1 }),
+        }
+        self.rows += 1;
+        Some(self.reserved.first_row() + u64::from(self.rows - 1))
+    }
+}
+
+/// Reserves row numbers for a group and starts a buffer for them.
+unsafe fn reserve(rel: pg_sys::Relation) -> Buffer {
+    // SAFETY: the relation is open for writing.
+    unsafe {
+        storage::metapage::ensure(rel);
+        let options = options::of(rel);
+        let attributes = types::attributes((*rel).rd_att);
+        let blocks = directory::row_blocks(options.row_group_rows);
+        let owner = pg_sys::GetTopTransactionId();
+        let mut change = Change::begin(rel);
+        let reserved = Entry {
+            kind: EntryKind::Reserved as u8,
+            group: change.next_group(),
+            first_row_block: change.reserve_row_blocks(blocks),
+            row_blocks: blocks,
+            xid: owner.into_inner(),
+            ..Entry::default()
+        };
+        let slot = change.put(reserved);
+        change.commit();
+        cache::forget(rel);
+        let columns = attributes.iter().map(|a| ColumnBuilder::new(a.spec)).collect();
+        Buffer { attributes, columns, runs: Vec::new(), rows: 0, options, slot, reserved }
+    }
+}
+
+/// Writes the relation's buffered rows, if there are any.
+///
+/// # Safety
+/// `rel` is an open relation of this access method.
+pub unsafe fn flush(rel: pg_sys::Relation) {
+    let key = ports::relation_locator(rel);
+    let buffer = BUFFERS.with(|cell| {
+        let mut buffers = cell.borrow_mut();
+        buffers.get_mut(&key).and_then(|writer| writer.buffer.take())
+    });
+    if let Some(buffer) = buffer {
+        if buffer.rows < SMALL_GROUP {
+            // Small groups cost more than they save: the next rows are put on row pages again.
+            BUFFERS.with(|cell| {
+                if let Some(writer) = cell.borrow_mut().get_mut(&key) {
+                    writer.page_rows = writer.page_rows.saturating_sub(SMALL_GROUP as usize);
+                }
+            });
+        }
+        // SAFETY: as the caller's.
+        unsafe { write_buffer(rel, &buffer) };
+    }
+}
+
+unsafe fn write_buffer(rel: pg_sys::Relation, buffer: &Buffer) {
+    // SAFETY: the reservation is this transaction's own.
+    unsafe {
+        let entry = if buffer.rows == 0 {
+            Entry::default()
+        } else {
+            let encoded = writer::encode(&buffer.columns, buffer.rows, &buffer.options.encode);
+            let written = writer::write(rel, buffer.reserved.group, &encoded, &buffer.runs);
+            Entry {
+                kind: EntryKind::Columns as u8,
+                first_row_block: buffer.reserved.first_row_block,
+                row_blocks: directory::row_blocks(buffer.rows),
+                ..written
+            }
+        };
+        let mut change = Change::begin(rel);
+        change.set(buffer.slot, entry);
+        let first = buffer.reserved.first_row_block;
+        change.release_row_blocks(
+            first + buffer.reserved.row_blocks,
+            first + directory::row_blocks(buffer.rows),
+        );
+        change.commit();
+        cache::forget(rel);
+    }
+}
+
+/// A row of this transaction's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferedRow {
+    /// Stored in the slot by [`fetch`]; who inserted it.
+    Found(InsertRun),
+    /// The number is not in a buffer of this transaction.
+    Elsewhere,
+}
+
+/// Looks up a row number in the buffer; if `slot` is not null, the row's values are stored in it.
+///
+/// # Safety
+/// `rel` is an open relation of this access method; `slot`, if not null, is a slot of this access method.
+pub unsafe fn fetch(
+    rel: pg_sys::Relation,
+    number: u64,
+    slot: *mut pg_sys::TupleTableSlot,
+) -> BufferedRow {
+    let key = ports::relation_locator(rel);
+    BUFFERS.with(|cell| {
+        let buffers = cell.borrow();
+        let Some(buffer) = buffers.get(&key).and_then(|writer| writer.buffer.as_ref()) else {
+            return BufferedRow::Elsewhere;
+        };
+        let Some(row) = number.checked_sub(buffer.reserved.first_row()) else {
+            return BufferedRow::Elsewhere;
+        };
+        if row >= u64::from(buffer.rows) {
+            return BufferedRow::Elsewhere;
+        }
+        let row = row as u32;
+        let at = buffer.runs.partition_point(|run| run.first <= row).saturating_sub(1);
+        if !slot.is_null() {
+            // SAFETY: the values are copied into the slot before the buffer can change.
+            unsafe {
+                slot::store_values(slot, rel, tid::of_row(number), |arena, values, nulls| {
+                    for (i, attribute) in buffer.attributes.iter().enumerate() {
+                        let layout = types::Layout { len: attribute.len };
+                        let value = buffer.columns[i].get(row as usize);
+                        let datum = types::to_datum(layout, value, arena);
+                        values.add(i).write(datum.unwrap_or(pg_sys::Datum::null()));
+                        nulls.add(i).write(datum.is_none());
+                    }
+                });
+            }
+        }
+        BufferedRow::Found(buffer.runs[at])
+    })
+}
+
+unsafe fn count_inserts(rel: pg_sys::Relation, rows: i64) {
+    // SAFETY: the relation is open.
+    unsafe {
+        pg_sys::pgstat_count_heap_insert(rel, rows);
+        ports::CheckForSerializableConflictIn(rel, core::ptr::null_mut(), pg_sys::InvalidBlockNumber);
+    }
+}
+
+/// Writes all buffers before the transaction commits or is prepared.
+unsafe fn flush_all() {
+    let relids: Vec<(Key, pg_sys::Oid)> = BUFFERS.with(|cell| {
+        cell.borrow()
+            .iter()
+            .filter(|(_, writer)| writer.buffer.is_some())
+            .map(|(key, writer)| (*key, writer.relid))
+            .collect()
+    });
+    for (key, relid) in relids {
+        // SAFETY: the transaction still holds its lock on the relation; one dropped or rewritten since needs no rows.
+        unsafe {
+            let rel = pg_sys::RelationIdGetRelation(relid);
+            if rel.is_null() {
+                continue;
+            }
+            if ports::relation_locator(rel) == key {
+                flush(rel);
+            }
+            pg_sys::RelationClose(rel);
+        }
+    }
+}
+
+/// Transaction callback: buffers are written before a commit and forgotten at its end.
+///
+/// # Safety
+/// Called by the server.
+#[pgrx::pg_guard]
+pub unsafe extern "C-unwind" fn at_transaction_event(
+    event: pg_sys::XactEvent::Type,
+    _arg: *mut core::ffi::c_void,
+) {
+    use pg_sys::XactEvent as Event;
+    match event {
+        Event::XACT_EVENT_PRE_COMMIT | Event::XACT_EVENT_PRE_PREPARE => {
+            // SAFETY: the transaction is still running.
+            unsafe { flush_all() }
+        }
+        Event::XACT_EVENT_PARALLEL_PRE_COMMIT => {}
+        _ => BUFFERS.with(|cell| cell.borrow_mut().clear()),
+    }
+}

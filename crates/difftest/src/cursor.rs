@@ -36,34 +36,67 @@ pub struct Cursor {
 }
 
 /// Declares a cursor on the table `at`.
-pub fn declare(draw: &mut Draw, session: &mut Session, record: &mut Record, table: &Table, at: usize, number: u64) -> Result<(), Failure> {
+pub fn declare(
+    draw: &mut Draw,
+    session: &mut Session,
+    record: &mut Record,
+    table: &Table,
+    at: usize,
+    number: u64,
+) -> Result<(), Failure> {
     let keyed = table.key.is_some();
-    let kind = draw.weighted(&[(5, Kind::Scroll), (3, Kind::Locking), (if keyed { 2 } else { 0 }, Kind::Single), (2, Kind::Unordered)]);
+    let kind = draw.weighted(&[
+        (5, Kind::Scroll),
+        (3, Kind::Locking),
+        (if keyed { 2 } else { 0 }, Kind::Single),
+        (2, Kind::Unordered),
+    ]);
     let name = format!("cur{number}");
-    let hold = matches!(kind, Kind::Scroll | Kind::Unordered) && (session.transaction.is_none() || draw.chance(20));
+    let hold = matches!(kind, Kind::Scroll | Kind::Unordered)
+        && (session.transaction.is_none() || draw.chance(20));
     if session.transaction.is_none() && !hold {
         return Ok(());
     }
     let with_hold = if hold { " WITH HOLD" } else { "" };
-    let filter = if kind == Kind::Single { target::single_row(draw, table) } else { target::predicate(draw, table) };
+    let filter = if kind == Kind::Single {
+        target::single_row(draw, table)
+    } else {
+        target::predicate(draw, table)
+    };
     let order = table.total_order();
     let (scroll, tail) = match kind {
         Kind::Scroll => ("SCROLL", format!(" ORDER BY {order}")),
         Kind::Locking => ("NO SCROLL", format!(" ORDER BY {order} FOR UPDATE")),
         Kind::Single | Kind::Unordered => ("NO SCROLL", String::new()),
     };
-    let sql = format!("DECLARE @@{name} {scroll} CURSOR{with_hold} FOR SELECT * FROM @@{} t WHERE {filter}{tail}", table.name);
+    let sql = format!(
+        "DECLARE @@{name} {scroll} CURSOR{with_hold} FOR SELECT * FROM @@{} t WHERE {filter}{tail}",
+        table.name
+    );
     if let Ending::Same { heap, .. } = session.pair(record, &Statement::scanning(sql))?
         && heap.is_done()
     {
         let committed = session.transaction.is_none();
-        session.cursors.push(Cursor { name, kind, table: at, hold, committed, heap: Vec::new(), tested: Vec::new() });
+        session.cursors.push(Cursor {
+            name,
+            kind,
+            table: at,
+            hold,
+            committed,
+            heap: Vec::new(),
+            tested: Vec::new(),
+        });
     }
     Ok(())
 }
 
 /// Fetches from, moves, updates through or closes one of the session's cursors.
-pub fn advance(draw: &mut Draw, session: &mut Session, record: &mut Record, tables: &[Table]) -> Result<(), Failure> {
+pub fn advance(
+    draw: &mut Draw,
+    session: &mut Session,
+    record: &mut Record,
+    tables: &[Table],
+) -> Result<(), Failure> {
     let at = draw.below(session.cursors.len() as u64) as usize;
     let (name, kind, table) = {
         let cursor = &session.cursors[at];
@@ -71,7 +104,9 @@ pub fn advance(draw: &mut Draw, session: &mut Session, record: &mut Record, tabl
     };
     if draw.chance(6) {
         session.cursors.remove(at);
-        return session.pair(record, &Statement::exact(format!("CLOSE @@{name}"))).map(|_| ());
+        return session
+            .pair(record, &Statement::exact(format!("CLOSE @@{name}")))
+            .map(|_| ());
     }
     if matches!(kind, Kind::Locking | Kind::Single) && draw.chance(50) {
         let fetch = Statement::scanning(format!("FETCH 1 FROM @@{name}")).ordered();
@@ -83,9 +118,15 @@ pub fn advance(draw: &mut Draw, session: &mut Session, record: &mut Record, tabl
             format!("DELETE FROM @@{} WHERE CURRENT OF @@{name}", view.name)
         } else {
             // `id` of the same value: a new version of the row without meeting any constraint.
-            let column = view.plain_columns().find(|c| c.default.is_some()).map(|c| c.name.clone());
+            let column = view
+                .plain_columns()
+                .find(|c| c.default.is_some())
+                .map(|c| c.name.clone());
             let set = column.map_or("id = t.id".to_string(), |c| format!("{c} = DEFAULT"));
-            format!("UPDATE @@{} t SET {set} WHERE CURRENT OF @@{name}", view.name)
+            format!(
+                "UPDATE @@{} t SET {set} WHERE CURRENT OF @@{name}",
+                view.name
+            )
         };
         return session.pair(record, &Statement::scanning(sql)).map(|_| ());
     }
@@ -93,11 +134,18 @@ pub fn advance(draw: &mut Draw, session: &mut Session, record: &mut Record, tabl
     if kind == Kind::Unordered {
         return unordered(session, record, &name, count);
     }
-    let sql = match if kind == Kind::Scroll { draw.below(8) } else { 0 } {
+    let sql = match if kind == Kind::Scroll {
+        draw.below(8)
+    } else {
+        0
+    } {
         0 | 1 => format!("FETCH FORWARD {count} FROM @@{name}"),
         2 | 3 => format!("FETCH BACKWARD {count} FROM @@{name}"),
         4 => format!("FETCH ABSOLUTE {} FROM @@{name}", draw.range(-20, 20)),
-        5 => format!("FETCH {} FROM @@{name}", draw.pick(&["LAST", "FIRST", "PRIOR", "RELATIVE 0", "ALL"])),
+        5 => format!(
+            "FETCH {} FROM @@{name}",
+            draw.pick(&["LAST", "FIRST", "PRIOR", "RELATIVE 0", "ALL"])
+        ),
         6 => format!("MOVE FORWARD {count} FROM @@{name}"),
         _ => format!("MOVE ABSOLUTE {} FROM @@{name}", draw.range(0, 30)),
     };
@@ -105,7 +153,12 @@ pub fn advance(draw: &mut Draw, session: &mut Session, record: &mut Record, tabl
 }
 
 /// Runs a fetch; a cursor that fails is forgotten. True if both succeeded.
-fn end(session: &mut Session, record: &mut Record, name: &str, fetch: &Statement) -> Result<bool, Failure> {
+fn end(
+    session: &mut Session,
+    record: &mut Record,
+    name: &str,
+    fetch: &Statement,
+) -> Result<bool, Failure> {
     let ending = session.pair(record, fetch)?;
     let done = matches!(&ending, Ending::Same { heap, .. } if heap.is_done());
     if !done {
@@ -115,10 +168,22 @@ fn end(session: &mut Session, record: &mut Record, name: &str, fetch: &Statement
 }
 
 /// Counts agree fetch by fetch; the rows agree once there are no more.
-fn unordered(session: &mut Session, record: &mut Record, name: &str, count: u64) -> Result<(), Failure> {
-    let fetch = Statement { rows: Rows::Counted, ..Statement::scanning(format!("FETCH {count} FROM @@{name}")) };
-    let Ending::Same { heap, tested } = session.pair(record, &fetch)? else { return Ok(()) };
-    let Some(at) = session.cursors.iter().position(|c| c.name == name) else { return Ok(()) };
+fn unordered(
+    session: &mut Session,
+    record: &mut Record,
+    name: &str,
+    count: u64,
+) -> Result<(), Failure> {
+    let fetch = Statement {
+        rows: Rows::Counted,
+        ..Statement::scanning(format!("FETCH {count} FROM @@{name}"))
+    };
+    let Ending::Same { heap, tested } = session.pair(record, &fetch)? else {
+        return Ok(());
+    };
+    let Some(at) = session.cursors.iter().position(|c| c.name == name) else {
+        return Ok(());
+    };
     if !heap.is_done() {
         session.cursors.remove(at);
         return Ok(());
@@ -128,11 +193,21 @@ fn unordered(session: &mut Session, record: &mut Record, name: &str, count: u64)
     cursor.tested.extend(tested.rows().iter().cloned());
     if (heap.rows().len() as u64) < count {
         let cursor = session.cursors.remove(at);
-        let all = |rows: Vec<String>| Outcome::Done { count: rows.len() as u64, rows };
-        if let Some(difference) = crate::session::answers_differ(&all(cursor.heap), &all(cursor.tested)) {
-            return Err(Failure::new("a cursor read to its end returned other rows", difference));
+        let all = |rows: Vec<String>| Outcome::Done {
+            count: rows.len() as u64,
+            rows,
+        };
+        if let Some(difference) =
+            crate::session::answers_differ(&all(cursor.heap), &all(cursor.tested))
+        {
+            return Err(Failure::new(
+                "a cursor read to its end returned other rows",
+                difference,
+            ));
         }
-        return session.pair(record, &Statement::exact(format!("CLOSE @@{name}"))).map(|_| ());
+        return session
+            .pair(record, &Statement::exact(format!("CLOSE @@{name}")))
+            .map(|_| ());
     }
     Ok(())
 }

@@ -84,6 +84,28 @@ pub fn write(draw: &mut Draw, tables: &mut [Table], at: usize, limits: Limits) -
     }
 }
 
+/// Draws a write that meets few rows, for sessions that wait for each other.
+pub fn small(draw: &mut Draw, table: &mut Table, limits: Limits) -> Statement {
+    let keyed = |weight| if table.key.is_some() { weight } else { 0 };
+    match draw.weighted(&[
+        (4, 0),
+        (6, 1),
+        (5, 2),
+        (4, 3),
+        (keyed(4), 4),
+        (keyed(3), 5),
+        (keyed(3), 6),
+    ]) {
+        0 => insert(draw, table, 1),
+        1 => update(draw, table, 1),
+        2 => update(draw, table, 2),
+        3 => delete(draw, table, Kind::DeleteOne),
+        4 => conflict(draw, table),
+        5 => merge(draw, table, limits),
+        _ => update_key(draw, table),
+    }
+}
+
 /// The values of one row in the order of [`Table::insertable`], as input text.
 fn row(draw: &mut Draw, table: &mut Table) -> Vec<Option<String>> {
     let mut row = Vec::new();
@@ -100,14 +122,23 @@ fn row(draw: &mut Draw, table: &mut Table) -> Vec<Option<String>> {
         row.push(draw.chance(40).then(|| reference.kind.text(draw.below(60))));
     }
     let plain: Vec<Column> = table.plain_columns().cloned().collect();
-    row.extend(plain.iter().map(|c| value::text(draw, c.ty, table.profile(c))));
+    row.extend(
+        plain
+            .iter()
+            .map(|c| value::text(draw, c.ty, table.profile(c))),
+    );
     row
 }
 
 fn values(draw: &mut Draw, table: &mut Table, rows: u64) -> String {
     let mut types: Vec<String> = Vec::new();
     types.extend(table.key.map(|k| k.kind.definition().to_string()));
-    types.extend(table.reference.as_ref().map(|r| r.kind.definition().to_string()));
+    types.extend(
+        table
+            .reference
+            .as_ref()
+            .map(|r| r.kind.definition().to_string()),
+    );
     types.extend(table.plain_columns().map(|c| c.ty.name()));
     let mut out = Vec::new();
     for _ in 0..rows {
@@ -117,7 +148,10 @@ fn values(draw: &mut Draw, table: &mut Table, rows: u64) -> String {
             .zip(&types)
             .map(|(v, ty)| {
                 let ty = ty.trim_end_matches(" COLLATE \"C\"");
-                v.as_ref().map_or_else(|| format!("NULL::{ty}"), |v| format!("{}::{ty}", value::quote(v)))
+                v.as_ref().map_or_else(
+                    || format!("NULL::{ty}"),
+                    |v| format!("{}::{ty}", value::quote(v)),
+                )
             })
             .collect();
         out.push(format!("({})", fields.join(", ")));
@@ -129,27 +163,51 @@ fn insert(draw: &mut Draw, table: &mut Table, rows: u64) -> Statement {
     let returning = if draw.chance(25) { " RETURNING *" } else { "" };
     let columns = table.insertable().join(", ");
     let values = values(draw, table, rows);
-    Statement::exact(format!("INSERT INTO @@{} ({columns}) VALUES {values}{returning}", table.name))
+    Statement::exact(format!(
+        "INSERT INTO @@{} ({columns}) VALUES {values}{returning}",
+        table.name
+    ))
 }
 
 /// INSERT ... SELECT over generate_series: sizes that stay in memory, fill a vector, fill more than one.
 fn bulk(draw: &mut Draw, tables: &mut [Table], at: usize, most: u64) -> Statement {
     let rows = (*draw.pick(&[1, 10, 100, 900, 1_100, 5_000, 9_000, 30_000])).min(most);
-    let parent = tables[at].reference.as_ref().map(|r| tables[r.parent].name.clone());
+    let parent = tables[at]
+        .reference
+        .as_ref()
+        .map(|r| tables[r.parent].name.clone());
     let table = &mut tables[at];
-    let first = if draw.chance(85) { table.next_key + 1 } else { draw.below(table.next_key + 1) };
+    let first = if draw.chance(85) {
+        table.next_key + 1
+    } else {
+        draw.below(table.next_key + 1)
+    };
     table.next_key = table.next_key.max(first + rows);
     let mut fields = Vec::new();
     fields.extend(table.key.map(|k| k.kind.expression("g")));
     if let (Some(reference), Some(parent)) = (&table.reference, parent) {
         let wanted = reference.kind.expression("g % 60");
         // The child's own parent table may be named in another form, hence the alias.
-        fields.push(format!("(SELECT p.id FROM @@{parent} p WHERE p.id = {wanted})"));
+        fields.push(format!(
+            "(SELECT p.id FROM @@{parent} p WHERE p.id = {wanted})"
+        ));
     }
     let plain: Vec<Column> = table.plain_columns().cloned().collect();
-    fields.extend(plain.iter().map(|c| value::series(draw, c.ty, table.profile(c), "g")));
-    let conflict = if table.key.is_some() && draw.chance(15) { " ON CONFLICT DO NOTHING" } else { "" };
-    let conflict = if table.key.is_some_and(|k| k.deferrable) { "" } else { conflict };
+    fields.extend(
+        plain
+            .iter()
+            .map(|c| value::series(draw, c.ty, table.profile(c), "g")),
+    );
+    let conflict = if table.key.is_some() && draw.chance(15) {
+        " ON CONFLICT DO NOTHING"
+    } else {
+        ""
+    };
+    let conflict = if table.key.is_some_and(|k| k.deferrable) {
+        ""
+    } else {
+        conflict
+    };
     Statement::exact(format!(
         "INSERT INTO @@{} ({}) SELECT {} FROM generate_series({first}, {}) g{conflict}",
         table.name,
@@ -160,7 +218,9 @@ fn bulk(draw: &mut Draw, tables: &mut [Table], at: usize, most: u64) -> Statemen
 }
 
 fn copy(draw: &mut Draw, table: &mut Table, most: u64) -> Statement {
-    let rows = draw.weighted(&[(4, 3), (4, 200), (3, 1_500), (2, 12_000), (1, 50_000)]).min(most);
+    let rows = draw
+        .weighted(&[(4, 3), (4, 200), (3, 1_500), (2, 12_000), (1, 50_000)])
+        .min(most);
     // Bulk data meets constraints rarely, or no large COPY would ever succeed.
     let mut quiet = table.clone();
     for column in &mut quiet.columns {
@@ -181,19 +241,34 @@ fn copy(draw: &mut Draw, table: &mut Table, most: u64) -> Statement {
             }
         }
         if rows > 100 {
-            for (field, column) in row.iter_mut().rev().zip(quiet.plain_columns().collect::<Vec<_>>().into_iter().rev()) {
-                if field.as_deref() == Some("-5000") && column.ty == crate::sqltype::SqlType::Domain {
+            for (field, column) in row
+                .iter_mut()
+                .rev()
+                .zip(quiet.plain_columns().collect::<Vec<_>>().into_iter().rev())
+            {
+                if field.as_deref() == Some("-5000") && column.ty == crate::sqltype::SqlType::Domain
+                {
                     *field = Some("5000".into());
                 }
             }
         }
-        let fields: Vec<String> = row.iter().map(|f| value::copy_field(f.as_deref())).collect();
+        let fields: Vec<String> = row
+            .iter()
+            .map(|f| value::copy_field(f.as_deref()))
+            .collect();
         data += &fields.join("\t");
         data.push('\n');
     }
     table.next_key = quiet.next_key.max(table.next_key + rows + 1);
-    let sql = format!("COPY @@{} ({}) FROM STDIN", table.name, table.insertable().join(", "));
-    Statement { copy: Some(data), ..Statement::exact(sql) }
+    let sql = format!(
+        "COPY @@{} ({}) FROM STDIN",
+        table.name,
+        table.insertable().join(", ")
+    );
+    Statement {
+        copy: Some(data),
+        ..Statement::exact(sql)
+    }
 }
 
 /// INSERT ... ON CONFLICT of a few rows, some of them present.
@@ -210,16 +285,26 @@ fn conflict(draw: &mut Draw, table: &mut Table) -> Statement {
         "DO NOTHING".to_string()
     } else {
         let set = assignments(draw, table, true);
-        let filter = if draw.chance(25) { " WHERE hashtext(t.id::text) % 2 = 0" } else { "" };
+        let filter = if draw.chance(25) {
+            " WHERE hashtext(t.id::text) % 2 = 0"
+        } else {
+            ""
+        };
         format!("DO UPDATE SET {set}{filter}")
     };
     let returning = if draw.chance(40) { " RETURNING *" } else { "" };
-    Statement::exact(format!("INSERT INTO @@{} AS t ({columns}) VALUES {values} ON CONFLICT (id) {action}{returning}", table.name))
+    Statement::exact(format!(
+        "INSERT INTO @@{} AS t ({columns}) VALUES {values} ON CONFLICT (id) {action}{returning}",
+        table.name
+    ))
 }
 
 /// INSERT INTO a table rows read from itself.
 fn copy_table(draw: &mut Draw, table: &mut Table) -> Statement {
-    let plain: Vec<String> = table.plain_columns().map(|c| format!("t.{}", c.name)).collect();
+    let plain: Vec<String> = table
+        .plain_columns()
+        .map(|c| format!("t.{}", c.name))
+        .collect();
     let mut fields = Vec::new();
     if let Some(key) = table.key {
         let offset = 1 << draw.range(21, 28);
@@ -245,7 +330,11 @@ fn copy_table(draw: &mut Draw, table: &mut Table) -> Statement {
 fn assignments(draw: &mut Draw, table: &Table, one: bool) -> String {
     let plain: Vec<&Column> = table.plain_columns().collect();
     if plain.is_empty() {
-        return if table.key.is_some() { "id = t.id".into() } else { "ref = t.ref".into() };
+        return if table.key.is_some() {
+            "id = t.id".into()
+        } else {
+            "ref = t.ref".into()
+        };
     }
     let mut set: Vec<String> = Vec::new();
     for _ in 0..draw.range(1, 3) {
@@ -258,23 +347,34 @@ fn assignments(draw: &mut Draw, table: &Table, one: bool) -> String {
         let free = one || !table.is_unique(name);
         let expression = match draw.below(10) {
             0 if free && column.ty.is_integer() => format!("t.{name} + 1"),
-            1 if free && column.ty.is_text() && !column.not_null => format!("left(t.{name} || 'x', 300)"),
+            1 if free && column.ty.is_text() && !column.not_null => {
+                format!("left(t.{name} || 'x', 300)")
+            }
             2 if column.default.is_some() => "DEFAULT".to_string(),
-            3 | 4 if free && table.key.is_some() => value::series(draw, column.ty, profile, "abs(hashtext(t.id::text)::int8)"),
+            3 | 4 if free && table.key.is_some() => {
+                value::series(draw, column.ty, profile, "abs(hashtext(t.id::text)::int8)")
+            }
             5 if free => format!("t.{name}"),
             _ => value::literal(draw, column.ty, profile),
         };
         set.push(format!("{name} = {expression}"));
     }
     if one && table.reference.is_some() && draw.chance(25) {
-        let kind = table.reference.as_ref().map_or(crate::model::KeyKind::Int8, |r| r.kind);
+        let kind = table
+            .reference
+            .as_ref()
+            .map_or(crate::model::KeyKind::Int8, |r| r.kind);
         set.push(format!("ref = {}", kind.literal(draw.below(60))));
     }
     set.join(", ")
 }
 
 fn update(draw: &mut Draw, table: &mut Table, breadth: u32) -> Statement {
-    let returning = if breadth < 3 && draw.chance(20) { " RETURNING t.*" } else { "" };
+    let returning = if breadth < 3 && draw.chance(20) {
+        " RETURNING t.*"
+    } else {
+        ""
+    };
     let one = breadth == 1 && table.key.is_some_and(|k| !k.deferrable);
     let filter = match breadth {
         1 => single_row(draw, table),
@@ -282,28 +382,50 @@ fn update(draw: &mut Draw, table: &mut Table, breadth: u32) -> Statement {
         _ => "true".into(),
     };
     let set = assignments(draw, table, one);
-    let sql = format!("UPDATE @@{} t SET {set} WHERE {filter}{returning}", table.name);
-    if one { Statement::exact(sql) } else { Statement::scanning(sql) }
+    let sql = format!(
+        "UPDATE @@{} t SET {set} WHERE {filter}{returning}",
+        table.name
+    );
+    if one {
+        Statement::exact(sql)
+    } else {
+        Statement::scanning(sql)
+    }
 }
 
 /// Moves keys: one key anywhere, or many by a distance no two present keys have.
 fn update_key(draw: &mut Draw, table: &mut Table) -> Statement {
-    let Some(key) = table.key else { return update(draw, table, 1) };
+    let Some(key) = table.key else {
+        return update(draw, table, 1);
+    };
     let integer = matches!(key.kind, crate::model::KeyKind::Int8);
     if integer && draw.chance(30) {
-        let distance = if key.deferrable { draw.range(1, 5) } else { draw.range(1 << 32, 1 << 44) };
+        let distance = if key.deferrable {
+            draw.range(1, 5)
+        } else {
+            draw.range(1 << 32, 1 << 44)
+        };
         let filter = predicate(draw, table);
-        return Statement::scanning(format!("UPDATE @@{} t SET id = id + {distance} WHERE {filter}", table.name));
+        return Statement::scanning(format!(
+            "UPDATE @@{} t SET id = id + {distance} WHERE {filter}",
+            table.name
+        ));
     }
     let to = key_text(draw, table);
     let filter = single_row(draw, table);
-    Statement::exact(format!("UPDATE @@{} t SET id = {to} WHERE {filter}", table.name))
+    Statement::exact(format!(
+        "UPDATE @@{} t SET id = {to} WHERE {filter}",
+        table.name
+    ))
 }
 
 /// UPDATE ... FROM or DELETE ... USING another keyed table (or itself).
 fn update_join(draw: &mut Draw, tables: &[Table], at: usize) -> Statement {
     let table = &tables[at];
-    let keyed: Vec<&Table> = tables.iter().filter(|t| t.key.is_some_and(|k| !k.deferrable)).collect();
+    let keyed: Vec<&Table> = tables
+        .iter()
+        .filter(|t| t.key.is_some_and(|k| !k.deferrable))
+        .collect();
     if keyed.is_empty() {
         return Statement::scanning(format!("DELETE FROM @@{} t WHERE false", table.name));
     }
@@ -329,8 +451,15 @@ fn delete(draw: &mut Draw, table: &mut Table, kind: Kind) -> Statement {
         Kind::DeleteAll => "hashtext(t::text) % 4 <> 0".into(),
         _ => predicate(draw, table),
     };
-    let returning = if !matches!(kind, Kind::DeleteAll) && draw.chance(20) { " RETURNING t.*" } else { "" };
-    Statement::scanning(format!("DELETE FROM @@{} t WHERE {filter}{returning}", table.name))
+    let returning = if !matches!(kind, Kind::DeleteAll) && draw.chance(20) {
+        " RETURNING t.*"
+    } else {
+        ""
+    };
+    Statement::scanning(format!(
+        "DELETE FROM @@{} t WHERE {filter}{returning}",
+        table.name
+    ))
 }
 
 fn merge(draw: &mut Draw, table: &mut Table, limits: Limits) -> Statement {
@@ -350,12 +479,20 @@ fn merge(draw: &mut Draw, table: &mut Table, limits: Limits) -> Statement {
     );
     let set = assignments(draw, table, false);
     match draw.below(3) {
-        0 => sql += &format!(" WHEN MATCHED AND hashtext(t.id::text) % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET {set}"),
+        0 => {
+            sql += &format!(
+                " WHEN MATCHED AND hashtext(t.id::text) % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET {set}"
+            )
+        }
         1 => sql += &format!(" WHEN MATCHED THEN UPDATE SET {set}"),
         _ => sql += " WHEN MATCHED AND s.id IS NULL THEN DO NOTHING WHEN MATCHED THEN DELETE",
     }
     if draw.chance(80) {
-        sql += &format!(" WHEN NOT MATCHED THEN INSERT ({}) VALUES ({})", columns.join(", "), from.join(", "));
+        sql += &format!(
+            " WHEN NOT MATCHED THEN INSERT ({}) VALUES ({})",
+            columns.join(", "),
+            from.join(", ")
+        );
     }
     if limits.major >= 17 {
         if draw.chance(15) {

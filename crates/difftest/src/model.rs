@@ -74,7 +74,9 @@ impl KeyKind {
             Self::Int4 => format!("({n})::int4"),
             Self::Int8 => format!("({n})::int8"),
             Self::Text => format!("('key' || lpad(({n})::text, 8, '0'))"),
-            Self::Uuid => format!("('00000000-0000-0000-0000-' || lpad(({n})::text, 12, '0'))::uuid"),
+            Self::Uuid => {
+                format!("('00000000-0000-0000-0000-' || lpad(({n})::text, 12, '0'))::uuid")
+            }
         }
     }
 }
@@ -151,6 +153,8 @@ pub enum Change {
     AlterType(usize, String, SqlType),
     AddIndex(usize, Index),
     DropIndex(usize, String),
+    /// The table is now unlogged, or no longer.
+    Persistence(usize, bool),
 }
 
 impl Change {
@@ -163,7 +167,12 @@ impl Change {
     /// The table changed.
     pub fn table(&self) -> usize {
         match self {
-            Self::AddColumn(t, _) | Self::DropColumn(t, _) | Self::AlterType(t, ..) | Self::AddIndex(t, _) | Self::DropIndex(t, _) => *t,
+            Self::AddColumn(t, _)
+            | Self::DropColumn(t, _)
+            | Self::AlterType(t, ..)
+            | Self::AddIndex(t, _)
+            | Self::DropIndex(t, _)
+            | Self::Persistence(t, _) => *t,
         }
     }
 
@@ -178,9 +187,11 @@ impl Change {
             Self::AlterType(_, name, ty) => {
                 if let Some(column) = table.columns.iter_mut().find(|c| c.name == *name) {
                     column.ty = *ty;
+                    column.default = None;
                 }
             }
             Self::AddIndex(_, index) => table.indexes.push(index.clone()),
+            Self::Persistence(_, unlogged) => table.unlogged = *unlogged,
             Self::DropIndex(_, name) => table.indexes.retain(|i| i.name != *name),
         }
     }
@@ -202,23 +213,24 @@ impl Table {
 
     /// Whether a unique index made by CREATE INDEX covers `column`.
     pub fn is_unique(&self, column: &str) -> bool {
-        self.indexes.iter().any(|i| i.unique && i.columns.iter().any(|c| c == column))
-    }
-
-    /// Whether any unique index other than the key exists.
-    pub fn has_unique_index(&self) -> bool {
-        self.indexes.iter().any(|i| i.unique)
+        self.indexes
+            .iter()
+            .any(|i| i.unique && i.columns.iter().any(|c| c == column))
     }
 
     /// Whether a btree covers `column`, so that a wide value would not fit its page.
     pub fn in_btree(&self, column: &str) -> bool {
-        self.indexes.iter().any(|i| i.method != Method::Gin && i.columns.iter().any(|c| c == column))
+        self.indexes
+            .iter()
+            .any(|i| i.method != Method::Gin && i.columns.iter().any(|c| c == column))
     }
 
     /// An ORDER BY list (of the alias `t`) that puts distinguishable rows in one order.
     pub fn total_order(&self) -> &'static str {
         match self.key {
-            Some(Key { deferrable: false, .. }) => "t.id",
+            Some(Key {
+                deferrable: false, ..
+            }) => "t.id",
             Some(_) => "t.id, t::text COLLATE \"C\"",
             None => "t::text COLLATE \"C\"",
         }
@@ -226,8 +238,20 @@ impl Table {
 
     /// The profile of a column, with wide values only where no index page must hold them.
     pub fn profile(&self, column: &Column) -> Profile {
-        let wide = if self.in_btree(&column.name) { column.profile.wide / 50 } else { column.profile.wide };
-        let nulls = if column.not_null { column.profile.nulls.min(1) } else { column.profile.nulls };
-        Profile { nulls, wide, ..column.profile }
+        let wide = if self.in_btree(&column.name) {
+            column.profile.wide / 50
+        } else {
+            column.profile.wide
+        };
+        let nulls = if column.not_null {
+            column.profile.nulls.min(1)
+        } else {
+            column.profile.nulls
+        };
+        Profile {
+            nulls,
+            wide,
+            ..column.profile
+        }
     }
 }

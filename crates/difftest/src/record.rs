@@ -5,7 +5,6 @@ use std::fmt;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::time::Instant;
 
 /// Why a run ends.
 #[derive(Debug)]
@@ -17,7 +16,10 @@ pub struct Failure {
 impl Failure {
     /// A failure with what was seen.
     pub fn new(title: impl Into<String>, detail: impl fmt::Display) -> Self {
-        Self { title: title.into(), detail: detail.to_string() }
+        Self {
+            title: title.into(),
+            detail: detail.to_string(),
+        }
     }
 }
 
@@ -45,10 +47,10 @@ pub struct Record {
     pub inconclusive: u64,
     /// Statement pairs that failed alike.
     pub equal_errors: u64,
+    /// The step after which the self-test's fault was in place.
+    pub fault_at: Option<u64>,
     file: BufWriter<File>,
     recent: VecDeque<(u64, String)>,
-    /// When the last statement began, for the watchdog.
-    pub started: Instant,
     pulse: std::sync::Arc<std::sync::atomic::AtomicU64>,
 }
 
@@ -62,9 +64,9 @@ impl Record {
             checks: 0,
             inconclusive: 0,
             equal_errors: 0,
+            fault_at: None,
             file: BufWriter::new(File::create(file)?),
             recent: VecDeque::new(),
-            started: Instant::now(),
             pulse: std::sync::Arc::default(),
         })
     }
@@ -76,7 +78,8 @@ impl Record {
 
     /// Notes a statement before it runs. `who` is the session, or the helper that runs it.
     pub fn note(&mut self, who: &str, sql: &str, copy: Option<&str>) {
-        self.pulse.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.pulse
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let head = format!("/* step {} {who} */ {sql};\n", self.step);
         let mut full = head.clone();
         let mut shown = head;
@@ -89,13 +92,20 @@ impl Record {
                 shown.push('\n');
             }
             if lines > SHOWN_LINES {
-                shown += &format!("-- {} more lines, in full in the replay log\n", lines - SHOWN_LINES);
+                shown += &format!(
+                    "-- {} more lines, in full in the replay log\n",
+                    lines - SHOWN_LINES
+                );
             }
             shown += "\\.\n";
         }
         // A full disk must not look like a difference between the tables.
         let _ = self.file.write_all(full.as_bytes());
-        while self.recent.front().is_some_and(|(step, _)| step + (KEPT_STEPS as u64) <= self.step) {
+        while self
+            .recent
+            .front()
+            .is_some_and(|(step, _)| step + (KEPT_STEPS as u64) <= self.step)
+        {
             self.recent.pop_front();
         }
         self.recent.push_back((self.step, shown));

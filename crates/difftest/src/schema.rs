@@ -17,7 +17,12 @@ pub fn tables(draw: &mut Draw, server: Server, count: usize) -> Vec<Table> {
 
 fn table(draw: &mut Draw, server: Server, number: usize, earlier: &[Table]) -> Table {
     let key = (!draw.chance(12)).then(|| Key {
-        kind: draw.weighted(&[(4, KeyKind::Int4), (5, KeyKind::Int8), (1, KeyKind::Text), (1, KeyKind::Uuid)]),
+        kind: draw.weighted(&[
+            (4, KeyKind::Int4),
+            (5, KeyKind::Int8),
+            (1, KeyKind::Text),
+            (1, KeyKind::Uuid),
+        ]),
         primary: draw.chance(80),
         deferrable: draw.chance(12),
     });
@@ -59,13 +64,21 @@ fn table(draw: &mut Draw, server: Server, number: usize, earlier: &[Table]) -> T
 
 fn reference(draw: &mut Draw, table: &Table, earlier: &[Table]) -> Option<Reference> {
     let parents: Vec<usize> = (0..earlier.len())
-        .filter(|p| earlier[*p].key.is_some_and(|k| !k.deferrable) && (table.unlogged || !earlier[*p].unlogged))
+        .filter(|p| {
+            earlier[*p].key.is_some_and(|k| !k.deferrable)
+                && (table.unlogged || !earlier[*p].unlogged)
+        })
         .collect();
     if parents.is_empty() {
         return None;
     }
     let parent = *draw.pick(&parents);
-    let on_delete = draw.pick(&["", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON DELETE RESTRICT"]);
+    let on_delete = draw.pick(&[
+        "",
+        " ON DELETE CASCADE",
+        " ON DELETE SET NULL",
+        " ON DELETE RESTRICT",
+    ]);
     let on_update = draw.pick(&["", " ON UPDATE CASCADE", " ON UPDATE SET NULL"]);
     Some(Reference {
         parent,
@@ -88,16 +101,31 @@ pub fn column(draw: &mut Draw, server: Server, table: &mut Table, fresh: bool) -
         spread: *draw.pick(&[2, 40, 1_000, 100_000]),
         wide: draw.weighted(&[(6, 0), (2, 20), (1, 300)]),
     };
-    let default = draw.chance(if fresh { 25 } else { 50 }).then(|| default(draw, ty, profile));
-    let not_null = draw.chance(15) && (fresh || default.as_ref().is_some_and(|d| !d.starts_with("NULL")));
+    let default = draw
+        .chance(if fresh { 25 } else { 50 })
+        .then(|| default(draw, ty, profile));
+    let not_null =
+        draw.chance(15) && (fresh || default.as_ref().is_some_and(|d| !d.starts_with("NULL")));
     let name = format!("c{}", table.next_object);
     table.next_object += 1;
-    Column { name, ty, profile, not_null, default, generated: None, pinned: false }
+    Column {
+        name,
+        ty,
+        profile,
+        not_null,
+        default,
+        generated: None,
+        pinned: false,
+    }
 }
 
 /// A constant default; now and then a stable expression that is constant in a transaction's terms.
 fn default(draw: &mut Draw, ty: SqlType, profile: Profile) -> String {
-    let profile = Profile { nulls: 5, wide: 0, ..profile };
+    let profile = Profile {
+        nulls: 5,
+        wide: 0,
+        ..profile
+    };
     value::literal(draw, ty, profile)
 }
 
@@ -115,21 +143,44 @@ fn generated(draw: &mut Draw, server: Server, table: &mut Table) {
     base.pinned = true;
     let (ty, expression) = match base.ty {
         SqlType::Numeric => (SqlType::Bool, format!("({} > 10)", base.name)),
-        SqlType::IntArray => (SqlType::Int4, format!("coalesce(array_length({}, 1), -1)", base.name)),
+        SqlType::IntArray => (
+            SqlType::Int4,
+            format!("coalesce(array_length({}, 1), -1)", base.name),
+        ),
         ty if ty.is_integer() => (SqlType::Int8, format!("({}::int8 / 3)", base.name)),
-        _ => (SqlType::Text(sqltype::Collation::C), format!("left({}, 3)", base.name)),
+        _ => (
+            SqlType::Text(sqltype::Collation::C),
+            format!("left({}, 3)", base.name),
+        ),
     };
     let stored = server.major < 18 || draw.chance(60);
     let name = format!("g{}", table.next_object);
     table.next_object += 1;
-    let profile = Profile { nulls: 0, spread: 100, wide: 0 };
+    let profile = Profile {
+        nulls: 0,
+        spread: 100,
+        wide: 0,
+    };
     let generated = Some((expression, stored));
-    table.columns.push(Column { name, ty, profile, not_null: false, default: None, generated, pinned: true });
+    table.columns.push(Column {
+        name,
+        ty,
+        profile,
+        not_null: false,
+        default: None,
+        generated,
+        pinned: true,
+    });
 }
 
 /// Draws an index over the table's present columns.
 pub fn index(draw: &mut Draw, server: Server, table: &mut Table) -> Option<Index> {
-    let method = draw.weighted(&[(7, Method::Btree), (2, Method::Hash), (2, Method::Gin), (2, Method::Brin)]);
+    let method = draw.weighted(&[
+        (7, Method::Btree),
+        (2, Method::Hash),
+        (2, Method::Gin),
+        (2, Method::Brin),
+    ]);
     let usable: Vec<(String, SqlType)> = table
         .columns
         .iter()
@@ -179,12 +230,26 @@ pub fn index(draw: &mut Draw, server: Server, table: &mut Table) -> Option<Index
         }
         format!("{other} IS NOT NULL")
     });
-    let generated = |name: &String| table.columns.iter().any(|c| c.name == *name && c.generated.is_some());
+    let generated = |name: &String| {
+        table
+            .columns
+            .iter()
+            .any(|c| c.name == *name && c.generated.is_some())
+    };
     let unique = method == Method::Btree && draw.chance(15) && !columns.iter().any(generated);
     let name = format!("{}_i{}", table.name, table.next_object);
     table.next_object += 1;
     let nulls_not_distinct = unique && server.major >= 15 && draw.chance(15);
-    Some(Index { name, method, keys, columns, include, predicate, unique, nulls_not_distinct })
+    Some(Index {
+        name,
+        method,
+        keys,
+        columns,
+        include,
+        predicate,
+        unique,
+        nulls_not_distinct,
+    })
 }
 
 /// CREATE INDEX, as a template.
@@ -197,8 +262,11 @@ pub fn index_ddl(table: &str, index: &Index, concurrently: bool) -> String {
         Method::Gin => "gin",
         Method::Brin => "brin",
     };
-    let mut sql =
-        format!("CREATE {unique}INDEX {concurrently}@@{} ON @@{table} USING {method} ({})", index.name, index.keys.join(", "));
+    let mut sql = format!(
+        "CREATE {unique}INDEX {concurrently}@@{} ON @@{table} USING {method} ({})",
+        index.name,
+        index.keys.join(", ")
+    );
     if let Some(include) = &index.include {
         sql += &format!(" INCLUDE ({include})");
     }
@@ -218,7 +286,10 @@ pub fn index_ddl(table: &str, index: &Index, concurrently: bool) -> String {
 pub fn column_ddl(column: &Column) -> String {
     let mut sql = format!("{} {}", column.name, column.ty.definition());
     if let Some((expression, stored)) = &column.generated {
-        sql += &format!(" GENERATED ALWAYS AS ({expression}) {}", if *stored { "STORED" } else { "VIRTUAL" });
+        sql += &format!(
+            " GENERATED ALWAYS AS ({expression}) {}",
+            if *stored { "STORED" } else { "VIRTUAL" }
+        );
     }
     if let Some(default) = &column.default {
         sql += &format!(" DEFAULT {default}");
@@ -232,11 +303,21 @@ pub fn column_ddl(column: &Column) -> String {
 /// Every statement that makes the table and what belongs to it, as templates; `USING @AM@` names the access method.
 pub fn table_ddl(table: &Table, tables: &[Table]) -> Vec<String> {
     let mut items = Vec::new();
-    let deferrable = |on: bool| if on { " DEFERRABLE INITIALLY DEFERRED" } else { "" };
+    let deferrable = |on: bool| {
+        if on {
+            " DEFERRABLE INITIALLY DEFERRED"
+        } else {
+            ""
+        }
+    };
     if let Some(key) = &table.key {
         items.push(format!("id {} NOT NULL", key.kind.definition()));
         let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
-        items.push(format!("CONSTRAINT @@{}_key {kind} (id){}", table.name, deferrable(key.deferrable)));
+        items.push(format!(
+            "CONSTRAINT @@{}_key {kind} (id){}",
+            table.name,
+            deferrable(key.deferrable)
+        ));
     }
     if let Some(reference) = &table.reference {
         items.push(format!("ref {}", reference.kind.definition()));
@@ -250,11 +331,20 @@ pub fn table_ddl(table: &Table, tables: &[Table]) -> Vec<String> {
     }
     items.extend(table.columns.iter().map(column_ddl));
     let unlogged = if table.unlogged { "UNLOGGED " } else { "" };
-    let mut ddl = vec![format!("CREATE {unlogged}TABLE @@{} ({}) USING @AM@", table.name, items.join(", "))];
+    let mut ddl = vec![format!(
+        "CREATE {unlogged}TABLE @@{} ({}) USING @AM@",
+        table.name,
+        items.join(", ")
+    )];
     if table.reference.is_some() {
         ddl.push(format!("CREATE INDEX @@{0}_ref ON @@{0} (ref)", table.name));
     }
-    ddl.extend(table.indexes.iter().map(|i| index_ddl(&table.name, i, false)));
+    ddl.extend(
+        table
+            .indexes
+            .iter()
+            .map(|i| index_ddl(&table.name, i, false)),
+    );
     if table.triggers {
         ddl.extend(trigger_ddl(table));
     }
@@ -265,7 +355,11 @@ pub fn table_ddl(table: &Table, tables: &[Table]) -> Vec<String> {
 /// the first column of others away; both rules look only at the row, so the order of rows does not matter.
 fn trigger_ddl(table: &Table) -> Vec<String> {
     let name = &table.name;
-    let log_row = if table.key.is_some() { "coalesce(NEW.id, OLD.id)::text" } else { "md5(coalesce(NEW, OLD)::text)" };
+    let log_row = if table.key.is_some() {
+        "coalesce(NEW.id, OLD.id)::text"
+    } else {
+        "md5(coalesce(NEW, OLD)::text)"
+    };
     let first = &table.columns[0].name;
     vec![
         format!("CREATE TABLE @@{name}_log (op text, what text) USING @AM@"),
@@ -282,7 +376,9 @@ fn trigger_ddl(table: &Table) -> Vec<String> {
             "CREATE FUNCTION @@{name}_statement() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
              INSERT INTO @@{name}_log SELECT 'statement', count(*)::text FROM changed; RETURN NULL; END $$"
         ),
-        format!("CREATE TRIGGER before_row BEFORE INSERT OR UPDATE ON @@{name} FOR EACH ROW EXECUTE FUNCTION @@{name}_before()"),
+        format!(
+            "CREATE TRIGGER before_row BEFORE INSERT OR UPDATE ON @@{name} FOR EACH ROW EXECUTE FUNCTION @@{name}_before()"
+        ),
         format!(
             "CREATE TRIGGER after_row AFTER INSERT OR UPDATE OR DELETE ON @@{name} FOR EACH ROW EXECUTE FUNCTION @@{name}_after()"
         ),
@@ -300,7 +396,10 @@ mod tests {
     use crate::model::Server;
 
     fn ddl(seed: u64) -> Vec<String> {
-        let server = Server { major: 18, icu: true };
+        let server = Server {
+            major: 18,
+            icu: true,
+        };
         let tables = tables(&mut Draw::new(seed, 0), server, 3);
         tables.iter().flat_map(|t| table_ddl(t, &tables)).collect()
     }
@@ -314,7 +413,16 @@ mod tests {
     #[test]
     fn hundred_schemas_use_every_index_method() {
         let all = (0..100).flat_map(ddl).collect::<Vec<_>>().join("\n");
-        for word in ["USING hash", "USING gin", "USING brin", "INCLUDE", "NULLS NOT DISTINCT", "VIRTUAL", "UNLOGGED", "FOREIGN KEY"] {
+        for word in [
+            "USING hash",
+            "USING gin",
+            "USING brin",
+            "INCLUDE",
+            "NULLS NOT DISTINCT",
+            "VIRTUAL",
+            "UNLOGGED",
+            "FOREIGN KEY",
+        ] {
             assert!(all.contains(word), "no schema of a hundred has {word}");
         }
     }

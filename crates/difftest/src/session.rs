@@ -17,7 +17,6 @@ use crate::statement::{Errors, Rows, Side, Statement};
 
 /// An open transaction.
 pub struct Transaction {
-    pub isolation: &'static str,
     pub guarded: bool,
     /// Guarded only: the tested side goes first.
     pub tested_first: bool,
@@ -51,17 +50,40 @@ impl Session {
         let pid = client
             .simple_query("SELECT pg_backend_pid()")
             .ok()
-            .and_then(|m| m.into_iter().find_map(|m| if let postgres::SimpleQueryMessage::Row(r) = m { r.get(0)?.parse().ok() } else { None }))
+            .and_then(|m| {
+                m.into_iter().find_map(|m| {
+                    if let postgres::SimpleQueryMessage::Row(r) = m {
+                        r.get(0)?.parse().ok()
+                    } else {
+                        None
+                    }
+                })
+            })
             .ok_or_else(|| Failure::new("cannot ask for the backend's pid", number))?;
-        Ok(Self { number, client, pid, transaction: None, cursors: Vec::new(), next_savepoint: 0 })
+        Ok(Self {
+            number,
+            client,
+            pid,
+            transaction: None,
+            cursors: Vec::new(),
+            next_savepoint: 0,
+        })
     }
 
     /// Runs one statement of this session as it stands.
-    pub fn run(&mut self, record: &mut Record, sql: &str, copy: Option<&str>) -> Result<Outcome, Failure> {
+    pub fn run(
+        &mut self,
+        record: &mut Record,
+        sql: &str,
+        copy: Option<&str>,
+    ) -> Result<Outcome, Failure> {
         record.note(&format!("session {}", self.number), sql, copy);
         let outcome = outcome::execute(&mut self.client, sql, copy);
         match outcome {
-            Outcome::Lost(reason) => Err(Failure::new("a connection broke", format!("session {}: {sql}\n{reason}", self.number))),
+            Outcome::Lost(reason) => Err(Failure::new(
+                "a connection broke",
+                format!("session {}: {sql}\n{reason}", self.number),
+            )),
             outcome => Ok(outcome),
         }
     }
@@ -69,7 +91,14 @@ impl Session {
     /// Runs a statement that must succeed.
     pub fn must(&mut self, record: &mut Record, sql: &str) -> Result<Outcome, Failure> {
         let outcome = self.run(record, sql, None)?;
-        if outcome.is_done() { Ok(outcome) } else { Err(Failure::new("a plain statement failed", format!("{sql}\n{}", outcome.brief()))) }
+        if outcome.is_done() {
+            Ok(outcome)
+        } else {
+            Err(Failure::new(
+                "a plain statement failed",
+                format!("{sql}\n{}", outcome.brief()),
+            ))
+        }
     }
 
     /// The table as this session sees it: committed, then its own DDL.
@@ -84,10 +113,21 @@ impl Session {
     }
 
     /// Opens a transaction.
-    pub fn begin(&mut self, record: &mut Record, isolation: &'static str, guarded: bool, tested_first: bool) -> Result<(), Failure> {
+    pub fn begin(
+        &mut self,
+        record: &mut Record,
+        isolation: &'static str,
+        guarded: bool,
+        tested_first: bool,
+    ) -> Result<(), Failure> {
         self.must(record, &format!("BEGIN ISOLATION LEVEL {isolation}"))?;
-        self.transaction =
-            Some(Transaction { isolation, guarded, tested_first, savepoints: Vec::new(), changes: Vec::new(), steps: 0 });
+        self.transaction = Some(Transaction {
+            guarded,
+            tested_first,
+            savepoints: Vec::new(),
+            changes: Vec::new(),
+            steps: 0,
+        });
         Ok(())
     }
 
@@ -101,7 +141,12 @@ impl Session {
 
     /// Commits; the model changes to apply, or `None` when the commit failed and everything was rolled back.
     /// `deferred` are the deferred constraints, checked pair by pair first.
-    pub fn commit(&mut self, record: &mut Record, deferred: &[String], how: &str) -> Result<Option<Vec<Change>>, Failure> {
+    pub fn commit(
+        &mut self,
+        record: &mut Record,
+        deferred: &[String],
+        how: &str,
+    ) -> Result<Option<Vec<Change>>, Failure> {
         let guarded = self.transaction.as_ref().is_some_and(|t| t.guarded);
         if guarded {
             for name in deferred {
@@ -112,7 +157,9 @@ impl Session {
             }
         }
         let outcome = self.run(record, how, None)?;
-        let Some(transaction) = self.transaction.take() else { return Ok(None) };
+        let Some(transaction) = self.transaction.take() else {
+            return Ok(None);
+        };
         if outcome.is_done() {
             for cursor in &mut self.cursors {
                 cursor.committed = true;
@@ -121,8 +168,12 @@ impl Session {
             return Ok(Some(transaction.changes));
         }
         self.cursors.retain(|c| c.committed);
-        let allowed = outcome.is_ssi() || outcome.state().starts_with("23") || how.starts_with("PREPARE") && outcome.state() == "0A000";
-        let blames_tested = matches!(&outcome, Outcome::Failed { message, .. } if message.contains("\"c_"));
+        let allowed = outcome.is_ssi()
+            || outcome.state().starts_with("23")
+            || outcome.is_lock_timeout()
+            || how.starts_with("PREPARE") && outcome.state() == "0A000";
+        let blames_tested =
+            matches!(&outcome, Outcome::Failed { message, .. } if message.contains("\"c_"));
         if !allowed || blames_tested && !transaction.tested_first {
             return Err(Failure::new("COMMIT failed", outcome.brief()));
         }
@@ -138,14 +189,23 @@ impl Session {
         let name = format!("s{}", self.next_savepoint);
         self.must(record, &format!("SAVEPOINT {name}"))?;
         if let Some(transaction) = &mut self.transaction {
-            transaction.savepoints.push((name, transaction.changes.len()));
+            transaction
+                .savepoints
+                .push((name, transaction.changes.len()));
         }
         Ok(())
     }
 
     /// Rolls back to the savepoint at `depth`, or releases it.
-    pub fn leave_savepoint(&mut self, record: &mut Record, depth: usize, back: bool) -> Result<(), Failure> {
-        let Some(transaction) = &mut self.transaction else { return Ok(()) };
+    pub fn leave_savepoint(
+        &mut self,
+        record: &mut Record,
+        depth: usize,
+        back: bool,
+    ) -> Result<(), Failure> {
+        let Some(transaction) = &mut self.transaction else {
+            return Ok(());
+        };
         let (name, changes) = transaction.savepoints[depth].clone();
         if back {
             transaction.savepoints.truncate(depth + 1);
@@ -154,17 +214,30 @@ impl Session {
             transaction.savepoints.truncate(depth);
         }
         let verb = if back { "ROLLBACK TO" } else { "RELEASE" };
-        self.must(record, &format!("{verb} SAVEPOINT {name}")).map(|_| ())
+        self.must(record, &format!("{verb} SAVEPOINT {name}"))
+            .map(|_| ())
     }
 
     /// Runs a statement on both sides and compares what they did.
     pub fn pair(&mut self, record: &mut Record, statement: &Statement) -> Result<Ending, Failure> {
-        let (guarded, open, tested_first) =
-            self.transaction.as_ref().map_or((false, false, record.step.is_multiple_of(3)), |t| (t.guarded, true, t.guarded && t.tested_first));
-        let order = if tested_first { [Side::Tested, Side::Heap] } else { [Side::Heap, Side::Tested] };
+        let (guarded, open, tested_first) = self
+            .transaction
+            .as_ref()
+            .map_or((false, false, record.step.is_multiple_of(3)), |t| {
+                (t.guarded, true, t.guarded && t.tested_first)
+            });
+        let order = if tested_first {
+            [Side::Tested, Side::Heap]
+        } else {
+            [Side::Heap, Side::Tested]
+        };
         let mut outcomes = Vec::new();
         for (place, side) in order.into_iter().enumerate() {
-            let outcome = if guarded { self.guarded(record, statement, side)? } else { self.side(record, statement, side)? };
+            let outcome = if guarded {
+                self.guarded(record, statement, side)?
+            } else {
+                self.side(record, statement, side)?
+            };
             if outcome.is_ssi() {
                 record.inconclusive += 1;
                 self.rollback_if_open(record)?;
@@ -189,12 +262,19 @@ impl Session {
         self.settle_lock_timeouts(record, statement, &mut outcomes, guarded, open)?;
         record.checks += 1;
         let (heap, tested) = (outcomes.swap_remove(0), outcomes.swap_remove(0));
-        if let Some(difference) = outcome::difference(&heap, &tested, statement.errors, statement.rows) {
-            return Err(Failure::new("the two sides did not do the same", format!("{}\n{difference}", clip(&statement.sql))));
+        if let Some(difference) =
+            outcome::difference(&heap, &tested, statement.errors, statement.rows)
+        {
+            return Err(Failure::new(
+                "the two sides did not do the same",
+                format!("{}\n{difference}", clip(&statement.sql)),
+            ));
         }
         if heap.is_done() {
             if let Some(transaction) = &mut self.transaction {
-                transaction.changes.extend(statement.changes.iter().cloned());
+                transaction
+                    .changes
+                    .extend(statement.changes.iter().cloned());
             }
         } else {
             record.equal_errors += 1;
@@ -221,20 +301,34 @@ impl Session {
                 return Ok(());
             }
             sleep(Duration::from_millis(100));
-            let again = if guarded { self.guarded(record, statement, stuck)? } else { self.side(record, statement, stuck)? };
+            let again = if guarded {
+                self.guarded(record, statement, stuck)?
+            } else {
+                self.side(record, statement, stuck)?
+            };
             outcomes[usize::from(stuck == Side::Tested)] = again;
         }
         Ok(())
     }
 
     /// One side of a statement.
-    pub fn side(&mut self, record: &mut Record, statement: &Statement, side: Side) -> Result<Outcome, Failure> {
+    pub fn side(
+        &mut self,
+        record: &mut Record,
+        statement: &Statement,
+        side: Side,
+    ) -> Result<Outcome, Failure> {
         let sql = side.sql(&statement.sql, &record.am);
         self.run(record, &sql, statement.copy.as_deref())
     }
 
     /// One side of a statement inside a savepoint that an error rolls back.
-    fn guarded(&mut self, record: &mut Record, statement: &Statement, side: Side) -> Result<Outcome, Failure> {
+    fn guarded(
+        &mut self,
+        record: &mut Record,
+        statement: &Statement,
+        side: Side,
+    ) -> Result<Outcome, Failure> {
         self.must(record, "SAVEPOINT dt")?;
         let outcome = self.side(record, statement, side)?;
         if outcome.is_ssi() {
@@ -249,11 +343,20 @@ impl Session {
 
     /// Rolls back if a transaction is open.
     pub fn rollback_if_open(&mut self, record: &mut Record) -> Result<(), Failure> {
-        if self.transaction.is_some() { self.rollback(record) } else { Ok(()) }
+        if self.transaction.is_some() {
+            self.rollback(record)
+        } else {
+            Ok(())
+        }
     }
 
     /// A query under settings of its own, leaving no trace in the session's transaction.
-    pub fn probe(&mut self, record: &mut Record, settings: &[String], sql: &str) -> Result<Outcome, Failure> {
+    pub fn probe(
+        &mut self,
+        record: &mut Record,
+        settings: &[String],
+        sql: &str,
+    ) -> Result<Outcome, Failure> {
         let open = self.transaction.is_some();
         self.must(record, if open { "SAVEPOINT dt" } else { "BEGIN" })?;
         for setting in settings {

@@ -145,7 +145,10 @@ impl SqlType {
 
     /// Whether BRIN minmax has an operator class for it.
     pub fn has_brin(self) -> bool {
-        !matches!(self, Self::Jsonb | Self::IntArray | Self::Enum | Self::Composite | Self::Bool | Self::Domain)
+        !matches!(
+            self,
+            Self::Jsonb | Self::IntArray | Self::Enum | Self::Composite | Self::Bool | Self::Domain
+        )
     }
 
     /// Whether GIN has a default operator class for it.
@@ -155,13 +158,18 @@ impl SqlType {
 
     /// Whether equal values always print alike, and `min`/`max` exist: only then are they compared.
     pub fn has_exact_extremes(self) -> bool {
-        matches!(self, Self::Int2 | Self::Int4 | Self::Int8 | Self::Date | Self::Timestamptz | Self::Enum)
-            || matches!(self, Self::Text(c) | Self::Varchar(_, c) if c != Collation::CaseInsensitive)
+        matches!(
+            self,
+            Self::Int2 | Self::Int4 | Self::Int8 | Self::Date | Self::Timestamptz | Self::Enum
+        ) || matches!(self, Self::Text(c) | Self::Varchar(_, c) if c != Collation::CaseInsensitive)
     }
 
     /// Whether `sum` and `avg` give one answer in any order of rows.
     pub fn has_exact_sum(self) -> bool {
-        matches!(self, Self::Int2 | Self::Int4 | Self::Int8 | Self::Decimal | Self::Numeric | Self::Domain)
+        matches!(
+            self,
+            Self::Int2 | Self::Int4 | Self::Int8 | Self::Decimal | Self::Numeric | Self::Domain
+        )
     }
 
     /// Whether the type is an integer one.

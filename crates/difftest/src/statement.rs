@@ -55,33 +55,41 @@ pub struct Statement {
     pub rows: Rows,
     /// What it does to the model when it succeeds and commits.
     pub changes: Vec<Change>,
-    /// Whether it refuses to run in a transaction block.
-    pub alone: bool,
 }
 
 impl Statement {
     /// A statement whose first error and rows do not depend on a scan.
     pub fn exact(sql: impl Into<String>) -> Self {
-        Self { sql: sql.into(), copy: None, errors: Errors::Exact, rows: Rows::Unordered, changes: Vec::new(), alone: false }
+        Self {
+            sql: sql.into(),
+            copy: None,
+            errors: Errors::Exact,
+            rows: Rows::Unordered,
+            changes: Vec::new(),
+        }
     }
 
     /// A statement that meets rows in the order of a scan.
     pub fn scanning(sql: impl Into<String>) -> Self {
-        Self { errors: Errors::Any, ..Self::exact(sql) }
+        Self {
+            errors: Errors::Any,
+            ..Self::exact(sql)
+        }
     }
 
     /// The same, its rows in the order given by ORDER BY.
     pub fn ordered(self) -> Self {
-        Self { rows: Rows::Ordered, ..self }
-    }
-
-    /// The same, outside a transaction block.
-    pub fn alone(self) -> Self {
-        Self { alone: true, ..self }
+        Self {
+            rows: Rows::Ordered,
+            ..self
+        }
     }
 
     /// The same, changing the model.
     pub fn changing(self, change: Change) -> Self {
-        Self { changes: vec![change], ..self }
+        Self {
+            changes: vec![change],
+            ..self
+        }
     }
 }

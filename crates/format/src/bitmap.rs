@@ -63,7 +63,13 @@ impl Bitmap {
         let mut words: Vec<u64> = (0..len.div_ceil(64))
             .map(|i| {
                 let low = self.words[first + i] >> shift;
-                let high = if shift == 0 { 0 } else { self.words.get(first + i + 1).map_or(0, |w| w << (64 - shift)) };
+                let high = if shift == 0 {
+                    0
+                } else {
+                    self.words
+                        .get(first + i + 1)
+                        .map_or(0, |w| w << (64 - shift))
+                };
                 low | high
             })
             .collect();
@@ -73,7 +79,11 @@ impl Bitmap {
             *last &= (1 << (len % 64)) - 1;
         }
         let set: usize = words.iter().map(|w| w.count_ones() as usize).sum();
-        if set == len { (Vec::new(), 0) } else { (words, len - set) }
+        if set == len {
+            (Vec::new(), 0)
+        } else {
+            (words, len - set)
+        }
     }
 }
 

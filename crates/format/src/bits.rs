@@ -25,7 +25,11 @@ pub(crate) fn words_for(len: usize, width: u8) -> usize {
 
 #[inline]
 fn mask(width: usize) -> u64 {
-    if width >= 64 { u64::MAX } else { (1u64 << width) - 1 }
+    if width >= 64 {
+        u64::MAX
+    } else {
+        (1u64 << width) - 1
+    }
 }
 
 /// Value `index` of a stream that is known to hold it.
@@ -47,7 +51,70 @@ pub(crate) fn get(words: &[u64], width: u8, index: usize) -> u64 {
 /// `$m!(0); ... $m!(63);`, since the compiler does not unroll that far by itself.
 macro_rules! each_of_64 {
     ($m:ident) => {
-        $m!(0); $m!(1); $m!(2); $m!(3); $m!(4); $m!(5); $m!(6); $m!(7); $m!(8); $m!(9); $m!(10); $m!(11); $m!(12); $m!(13); $m!(14); $m!(15); $m!(16); $m!(17); $m!(18); $m!(19); $m!(20); $m!(21); $m!(22); $m!(23); $m!(24); $m!(25); $m!(26); $m!(27); $m!(28); $m!(29); $m!(30); $m!(31); $m!(32); $m!(33); $m!(34); $m!(35); $m!(36); $m!(37); $m!(38); $m!(39); $m!(40); $m!(41); $m!(42); $m!(43); $m!(44); $m!(45); $m!(46); $m!(47); $m!(48); $m!(49); $m!(50); $m!(51); $m!(52); $m!(53); $m!(54); $m!(55); $m!(56); $m!(57); $m!(58); $m!(59); $m!(60); $m!(61); $m!(62); $m!(63);
+        $m!(0);
+        $m!(1);
+        $m!(2);
+        $m!(3);
+        $m!(4);
+        $m!(5);
+        $m!(6);
+        $m!(7);
+        $m!(8);
+        $m!(9);
+        $m!(10);
+        $m!(11);
+        $m!(12);
+        $m!(13);
+        $m!(14);
+        $m!(15);
+        $m!(16);
+        $m!(17);
+        $m!(18);
+        $m!(19);
+        $m!(20);
+        $m!(21);
+        $m!(22);
+        $m!(23);
+        $m!(24);
+        $m!(25);
+        $m!(26);
+        $m!(27);
+        $m!(28);
+        $m!(29);
+        $m!(30);
+        $m!(31);
+        $m!(32);
+        $m!(33);
+        $m!(34);
+        $m!(35);
+        $m!(36);
+        $m!(37);
+        $m!(38);
+        $m!(39);
+        $m!(40);
+        $m!(41);
+        $m!(42);
+        $m!(43);
+        $m!(44);
+        $m!(45);
+        $m!(46);
+        $m!(47);
+        $m!(48);
+        $m!(49);
+        $m!(50);
+        $m!(51);
+        $m!(52);
+        $m!(53);
+        $m!(54);
+        $m!(55);
+        $m!(56);
+        $m!(57);
+        $m!(58);
+        $m!(59);
+        $m!(60);
+        $m!(61);
+        $m!(62);
+        $m!(63);
     };
 }
 
@@ -77,7 +144,11 @@ fn pack_const<const W: usize>(input: &[u64; BLOCK], out: &mut [u64; BLOCK]) {
             held |= input[I] << shift;
             if shift + W >= 64 {
                 out[word] = held;
-                held = if shift + W > 64 { input[I] >> (64 - shift) } else { 0 };
+                held = if shift + W > 64 {
+                    input[I] >> (64 - shift)
+                } else {
+                    0
+                };
             }
         }};
     }
@@ -185,8 +256,15 @@ mod tests {
             let mut input = [0u64; BLOCK];
             let mut state = 0x9e37_79b9_7f4a_7c15u64;
             for value in &mut input {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                *value = (state ^ (state >> 29)) & if width == 0 { 0 } else { mask(usize::from(width)) };
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                *value = (state ^ (state >> 29))
+                    & if width == 0 {
+                        0
+                    } else {
+                        mask(usize::from(width))
+                    };
             }
             let mut packed = [0u64; BLOCK];
             pack_block(width, &input, &mut packed);

@@ -32,7 +32,9 @@ impl PartialEq for Bound {
         match (self, other) {
             (Bound::Int(a), Bound::Int(b)) => a == b,
             (Bound::Float(a), Bound::Float(b)) => a.to_bits() == b.to_bits(),
-            (Bound::Bytes { bytes: a, exact: x }, Bound::Bytes { bytes: b, exact: y }) => a == b && x == y,
+            (Bound::Bytes { bytes: a, exact: x }, Bound::Bytes { bytes: b, exact: y }) => {
+                a == b && x == y
+            }
             _ => false,
         }
     }
@@ -48,10 +50,18 @@ impl Bound {
     pub fn compare(&self, value: &Value<'_>, order: BoundsOrder) -> Option<Ordering> {
         match (self, value, order) {
             (Bound::Int(a), Value::Int(b), BoundsOrder::Signed) => Some(a.cmp(b)),
-            (Bound::Int(a), Value::Int(b), BoundsOrder::Unsigned) => Some((*a as u64).cmp(&(*b as u64))),
-            (Bound::Float(a), Value::Float64(b), BoundsOrder::Float) => Some(compare_floats(*a, *b)),
-            (Bound::Float(a), Value::Float32(b), BoundsOrder::Float) => Some(compare_floats(*a, f64::from(*b))),
-            (Bound::Bytes { bytes, .. }, Value::Bytes(b), BoundsOrder::Bytewise) => Some(bytes.as_ref().cmp(b)),
+            (Bound::Int(a), Value::Int(b), BoundsOrder::Unsigned) => {
+                Some((*a as u64).cmp(&(*b as u64)))
+            }
+            (Bound::Float(a), Value::Float64(b), BoundsOrder::Float) => {
+                Some(compare_floats(*a, *b))
+            }
+            (Bound::Float(a), Value::Float32(b), BoundsOrder::Float) => {
+                Some(compare_floats(*a, f64::from(*b)))
+            }
+            (Bound::Bytes { bytes, .. }, Value::Bytes(b), BoundsOrder::Bytewise) => {
+                Some(bytes.as_ref().cmp(b))
+            }
             _ => None,
         }
     }
@@ -83,35 +93,52 @@ pub(crate) fn merge(spec: ColumnSpec, whole: &mut Option<Bounds>, part: Bounds) 
 fn pick(order: BoundsOrder, a: Option<Bound>, b: Option<Bound>, wanted: Ordering) -> Option<Bound> {
     let (a, b) = (a?, b?);
     let ordering = match (&a, &b) {
-        (Bound::Int(x), Bound::Int(y)) if order == BoundsOrder::Unsigned => (*x as u64).cmp(&(*y as u64)),
+        (Bound::Int(x), Bound::Int(y)) if order == BoundsOrder::Unsigned => {
+            (*x as u64).cmp(&(*y as u64))
+        }
         (Bound::Int(x), Bound::Int(y)) => x.cmp(y),
         (Bound::Float(x), Bound::Float(y)) => compare_floats(*x, *y),
-        (Bound::Bytes { bytes: x, exact: p }, Bound::Bytes { bytes: y, exact: q }) => x.cmp(y).then_with(|| {
-            // An equal bound that a value has stays exact.
-            if p == q {
-                Ordering::Equal
-            } else if *p {
-                wanted
-            } else {
-                wanted.reverse()
-            }
-        }),
+        (Bound::Bytes { bytes: x, exact: p }, Bound::Bytes { bytes: y, exact: q }) => {
+            x.cmp(y).then_with(|| {
+                // An equal bound that a value has stays exact.
+                if p == q {
+                    Ordering::Equal
+                } else if *p {
+                    wanted
+                } else {
+                    wanted.reverse()
+                }
+            })
+        }
         _ => return None,
     };
-    Some(if ordering == wanted || ordering == Ordering::Equal { a } else { b })
+    Some(if ordering == wanted || ordering == Ordering::Equal {
+        a
+    } else {
+        b
+    })
 }
 
 /// The bounds of byte strings whose least and greatest are given.
 pub(crate) fn of_bytes(min: &[u8], max: &[u8]) -> Bounds {
-    let lower = Bound::Bytes { bytes: min[..min.len().min(MAX_BOUND_BYTES)].into(), exact: min.len() <= MAX_BOUND_BYTES };
+    let lower = Bound::Bytes {
+        bytes: min[..min.len().min(MAX_BOUND_BYTES)].into(),
+        exact: min.len() <= MAX_BOUND_BYTES,
+    };
     let upper = if max.len() <= MAX_BOUND_BYTES {
-        Some(Bound::Bytes { bytes: max.into(), exact: true })
+        Some(Bound::Bytes {
+            bytes: max.into(),
+            exact: true,
+        })
     } else {
         let prefix = &max[..MAX_BOUND_BYTES];
         prefix.iter().rposition(|b| *b != u8::MAX).map(|last| {
             let mut raised = prefix[..=last].to_vec();
             raised[last] += 1;
-            Bound::Bytes { bytes: raised.into(), exact: false }
+            Bound::Bytes {
+                bytes: raised.into(),
+                exact: false,
+            }
         })
     };
     (Some(lower), upper)
@@ -139,7 +166,9 @@ pub(crate) fn kept(spec: ColumnSpec) -> bool {
     match spec.order {
         BoundsOrder::None => false,
         BoundsOrder::Signed | BoundsOrder::Unsigned => spec.physical.is_integer(),
-        BoundsOrder::Float => matches!(spec.physical, PhysicalType::Float32 | PhysicalType::Float64),
+        BoundsOrder::Float => {
+            matches!(spec.physical, PhysicalType::Float32 | PhysicalType::Float64)
+        }
         BoundsOrder::Bytewise => spec.physical.is_bytes(),
     }
 }

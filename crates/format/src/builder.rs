@@ -35,11 +35,22 @@ impl ColumnBuilder {
             PhysicalType::Int64 | PhysicalType::Float64 => Store::W8(Vec::new()),
             PhysicalType::Fixed(width) => {
                 assert!(width > 0, "a fixed-width value has at least one byte");
-                Store::Fixed { width: width.into(), data: Vec::new() }
+                Store::Fixed {
+                    width: width.into(),
+                    data: Vec::new(),
+                }
             }
-            PhysicalType::Bytes => Store::Bytes { ends: Vec::new(), data: Vec::new() },
+            PhysicalType::Bytes => Store::Bytes {
+                ends: Vec::new(),
+                data: Vec::new(),
+            },
         };
-        Self { spec, store, validity: Bitmap::default(), rows: 0 }
+        Self {
+            spec,
+            store,
+            validity: Bitmap::default(),
+            rows: 0,
+        }
     }
 
     /// What the column holds.
@@ -91,7 +102,10 @@ impl ColumnBuilder {
             (Store::W2(v), _) => v.push(value as i16),
             (Store::W1(v), PhysicalType::Int8) => v.push(value as i8),
             (Store::W1(v), _) => v.push(i8::from(value != 0)),
-            _ => panic!("an integer was pushed to a column of {:?}", self.spec.physical),
+            _ => panic!(
+                "an integer was pushed to a column of {:?}",
+                self.spec.physical
+            ),
         }
         self.pushed();
     }
@@ -111,7 +125,10 @@ impl ColumnBuilder {
     pub fn push_f64(&mut self, value: f64) {
         match (&mut self.store, self.spec.physical) {
             (Store::W8(v), PhysicalType::Float64) => v.push(value.to_bits() as i64),
-            _ => panic!("a double was pushed to a column of {:?}", self.spec.physical),
+            _ => panic!(
+                "a double was pushed to a column of {:?}",
+                self.spec.physical
+            ),
         }
         self.pushed();
     }
@@ -121,7 +138,11 @@ impl ColumnBuilder {
     pub fn push_bytes(&mut self, value: &[u8]) {
         match &mut self.store {
             Store::Bytes { ends, data } => {
-                assert!(value.len() < i32::MAX as usize, "a value of {} bytes is too long", value.len());
+                assert!(
+                    value.len() < i32::MAX as usize,
+                    "a value of {} bytes is too long",
+                    value.len()
+                );
                 data.extend_from_slice(value);
                 ends.push(data.len() as u64);
             }
@@ -147,8 +168,25 @@ impl ColumnBuilder {
 
     /// Appends the given rows of a vector of the same physical type, which is how groups are merged.
     pub fn append_from_vector(&mut self, vector: &Vector, rows: &[u32]) {
-        assert_eq!(vector.spec().physical, self.spec.physical, "a vector of another type was appended");
+        assert_eq!(
+            vector.spec().physical,
+            self.spec.physical,
+            "a vector of another type was appended"
+        );
         self.reserve(rows.len());
+        // From a sixteenth of the rows on, decoding all of them is cheaper than looking up each.
+        if self.spec.physical.is_integer() && rows.len() >= vector.len() / 16 {
+            let mut numbers = Vec::new();
+            vector.decode_ints(&mut numbers);
+            for &row in rows {
+                if vector.is_null(row as usize) {
+                    self.push_null();
+                } else {
+                    self.push_i64(numbers[row as usize]);
+                }
+            }
+            return;
+        }
         for &row in rows {
             self.push(vector.get(row as usize));
         }
@@ -188,11 +226,23 @@ impl ColumnBuilder {
         }
         let unsigned = self.spec.is_unsigned();
         match &self.store {
-            Store::W1(v) => Value::Int(if unsigned { i64::from(v[index] as u8) } else { v[index].into() }),
-            Store::W2(v) => Value::Int(if unsigned { i64::from(v[index] as u16) } else { v[index].into() }),
+            Store::W1(v) => Value::Int(if unsigned {
+                i64::from(v[index] as u8)
+            } else {
+                v[index].into()
+            }),
+            Store::W2(v) => Value::Int(if unsigned {
+                i64::from(v[index] as u16)
+            } else {
+                v[index].into()
+            }),
             Store::W4(v) => match self.spec.physical {
                 PhysicalType::Float32 => Value::Float32(f32::from_bits(v[index] as u32)),
-                _ => Value::Int(if unsigned { i64::from(v[index] as u32) } else { v[index].into() }),
+                _ => Value::Int(if unsigned {
+                    i64::from(v[index] as u32)
+                } else {
+                    v[index].into()
+                }),
             },
             Store::W8(v) => match self.spec.physical {
                 PhysicalType::Float64 => Value::Float64(f64::from_bits(v[index] as u64)),

@@ -28,7 +28,13 @@ impl Compressor {
             Compression::Zstd => zstd::bulk::Compressor::new(level.clamp(-7, 22)).ok(),
             Compression::None | Compression::Lz4 => None,
         };
-        Self { compression, zstd, failures: 0, skip: 0, buffer: Vec::new() }
+        Self {
+            compression,
+            zstd,
+            failures: 0,
+            skip: 0,
+            buffer: Vec::new(),
+        }
     }
 
     /// Forgets that compression did not help, since what follows is of another kind.
@@ -63,14 +69,6 @@ impl Compressor {
         }
     }
 
-    /// The size of `raw` compressed, without keeping it.
-    pub(crate) fn measure(&mut self, raw: &[u8]) -> usize {
-        match self.compression {
-            Compression::None => raw.len(),
-            Compression::Lz4 | Compression::Zstd => self.try_compress(raw).unwrap_or(raw.len()).min(raw.len()),
-        }
-    }
-
     fn try_compress(&mut self, raw: &[u8]) -> Option<usize> {
         match self.compression {
             Compression::None => None,
@@ -86,7 +84,10 @@ impl Compressor {
                 if self.buffer.len() < bound {
                     self.buffer.resize(bound, 0);
                 }
-                self.zstd.as_mut()?.compress_to_buffer(raw, &mut self.buffer[..]).ok()
+                self.zstd
+                    .as_mut()?
+                    .compress_to_buffer(raw, &mut self.buffer[..])
+                    .ok()
             }
         }
     }
@@ -97,29 +98,48 @@ thread_local! {
 }
 
 /// Decompresses `stored` to exactly `out`.
-pub(crate) fn decompress(compression: Compression, stored: &[u8], out: &mut [u8]) -> Result<(), FormatError> {
+pub(crate) fn decompress(
+    compression: Compression,
+    stored: &[u8],
+    out: &mut [u8],
+) -> Result<(), FormatError> {
     let name = compression.as_str();
-    let failed = |message: String| FormatError::Decompress { compression: name, message };
+    let failed = |message: String| FormatError::Decompress {
+        compression: name,
+        message,
+    };
     let written = match compression {
         Compression::None => {
             if stored.len() != out.len() {
-                return Err(FormatError::corrupt("an uncompressed section's lengths differ", stored.len()));
+                return Err(FormatError::corrupt(
+                    "an uncompressed section's lengths differ",
+                    stored.len(),
+                ));
             }
             out.copy_from_slice(stored);
             return Ok(());
         }
-        Compression::Lz4 => lz4_flex::block::decompress_into(stored, out).map_err(|e| failed(e.to_string()))?,
+        Compression::Lz4 => {
+            lz4_flex::block::decompress_into(stored, out).map_err(|e| failed(e.to_string()))?
+        }
         Compression::Zstd => ZSTD.with(|slot| {
             let mut slot = slot.borrow_mut();
             let decompressor = match &mut *slot {
                 Some(decompressor) => decompressor,
-                empty => empty.insert(zstd::bulk::Decompressor::new().map_err(|e| failed(e.to_string()))?),
+                empty => empty
+                    .insert(zstd::bulk::Decompressor::new().map_err(|e| failed(e.to_string()))?),
             };
-            decompressor.decompress_to_buffer(stored, out).map_err(|e| failed(e.to_string()))
+            decompressor
+                .decompress_to_buffer(stored, out)
+                .map_err(|e| failed(e.to_string()))
         })?,
     };
     if written != out.len() {
-        return Err(FormatError::truncated("a decompressed section", out.len(), written));
+        return Err(FormatError::truncated(
+            "a decompressed section",
+            out.len(),
+            written,
+        ));
     }
     Ok(())
 }

@@ -30,12 +30,22 @@ impl Dictionary {
         let mut reader = Reader::open(meta, bytes, dictionary_context(spec), "a dictionary")?;
         let count = reader.take_u64("a dictionary's count")?;
         if count > MAX_DICTIONARY as u64 {
-            return Err(FormatError::TooLarge { what: "a dictionary's count", value: count, limit: MAX_DICTIONARY as u64 });
+            return Err(FormatError::TooLarge {
+                what: "a dictionary's count",
+                value: count,
+                limit: MAX_DICTIONARY as u64,
+            });
         }
         let len = count as usize;
         let values = Values::read(spec, len, &mut reader)?;
         let max_width = values.max_width();
-        Ok(Self { spec, values, len, max_width, array: OnceLock::new() })
+        Ok(Self {
+            spec,
+            values,
+            len,
+            max_width,
+            array: OnceLock::new(),
+        })
     }
 
     /// What the column holds.
@@ -61,7 +71,8 @@ impl Dictionary {
 
     /// The values as an Arrow array, made once.
     pub fn array(&self) -> &ArrayRef {
-        self.array.get_or_init(|| Arc::clone(&self.values.clone().into_array(self.spec.physical, None)))
+        self.array
+            .get_or_init(|| Arc::clone(&self.values.clone().into_array(self.spec.physical, None)))
     }
 
     /// Bytes of memory held.

@@ -14,7 +14,9 @@
 //! a whole ([`Vector::decode`] and others). Stored bytes that are corrupt are a [`FormatError`], never a panic.
 
 #[cfg(target_endian = "big")]
-compile_error!("stored numbers are little-endian and used in place; big-endian machines are not supported");
+compile_error!(
+    "stored numbers are little-endian and used in place; big-endian machines are not supported"
+);
 
 mod bitmap;
 mod bits;
@@ -47,8 +49,8 @@ pub use footer::{FORMAT_VERSION, GroupFooter, GroupFooterBuilder};
 pub use meta::dictionary_context;
 pub use meta::{ChunkMeta, MAX_DICTIONARY, MAX_VECTOR_ROWS, VectorMeta};
 pub use options::{Compression, EncodeOptions, Encoding};
+pub use section::SectionMeta;
 #[doc(hidden)]
 pub use section::section_checksum;
-pub use section::SectionMeta;
 pub use types::{BoundsOrder, ColumnSpec, PhysicalType, Value};
 pub use vector::Vector;

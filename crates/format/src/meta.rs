@@ -60,7 +60,12 @@ impl VectorMeta {
     }
 }
 
-pub(crate) fn vector_context(spec: ColumnSpec, encoding: Encoding, rows: u32, null_count: u32) -> u64 {
+pub(crate) fn vector_context(
+    spec: ColumnSpec,
+    encoding: Encoding,
+    rows: u32,
+    null_count: u32,
+) -> u64 {
     (u64::from(rows) | u64::from(null_count) << 32) ^ type_context(spec) ^ (encoding as u64) << 52
 }
 

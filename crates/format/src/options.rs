@@ -30,7 +30,10 @@ impl Compression {
     }
 
     pub(crate) fn from_tag(tag: u8) -> Result<Self, FormatError> {
-        Self::ALL.get(usize::from(tag)).copied().ok_or(FormatError::corrupt("unknown compression", tag))
+        Self::ALL
+            .get(usize::from(tag))
+            .copied()
+            .ok_or(FormatError::corrupt("unknown compression", tag))
     }
 }
 
@@ -41,7 +44,10 @@ impl FromStr for Compression {
         Self::ALL
             .into_iter()
             .find(|c| c.as_str().eq_ignore_ascii_case(name))
-            .ok_or_else(|| FormatError::UnknownName { what: "compression", name: name.to_owned() })
+            .ok_or_else(|| FormatError::UnknownName {
+                what: "compression",
+                name: name.to_owned(),
+            })
     }
 }
 
@@ -61,12 +67,21 @@ pub enum Encoding {
     Delta = 4,
     /// Bit-packed codes into the chunk's dictionary.
     Dictionary = 5,
+    /// Decimal floats as bit-packed integers; floats only.
+    Alp = 6,
 }
 
 impl Encoding {
     /// All encodings, in the order of their stored tags.
-    pub const ALL: [Self; 6] =
-        [Self::Plain, Self::Constant, Self::RunLength, Self::BitPacked, Self::Delta, Self::Dictionary];
+    pub const ALL: [Self; 7] = [
+        Self::Plain,
+        Self::Constant,
+        Self::RunLength,
+        Self::BitPacked,
+        Self::Delta,
+        Self::Dictionary,
+        Self::Alp,
+    ];
 
     /// The name users write.
     pub const fn as_str(self) -> &'static str {
@@ -77,11 +92,15 @@ impl Encoding {
             Self::BitPacked => "bit_packed",
             Self::Delta => "delta",
             Self::Dictionary => "dictionary",
+            Self::Alp => "alp",
         }
     }
 
     pub(crate) fn from_tag(tag: u8) -> Result<Self, FormatError> {
-        Self::ALL.get(usize::from(tag)).copied().ok_or(FormatError::corrupt("unknown encoding", tag))
+        Self::ALL
+            .get(usize::from(tag))
+            .copied()
+            .ok_or(FormatError::corrupt("unknown encoding", tag))
     }
 }
 
@@ -92,7 +111,10 @@ impl FromStr for Encoding {
         Self::ALL
             .into_iter()
             .find(|e| e.as_str().eq_ignore_ascii_case(name))
-            .ok_or_else(|| FormatError::UnknownName { what: "encoding", name: name.to_owned() })
+            .ok_or_else(|| FormatError::UnknownName {
+                what: "encoding",
+                name: name.to_owned(),
+            })
     }
 }
 
@@ -112,6 +134,11 @@ pub struct EncodeOptions {
 impl Default for EncodeOptions {
     /// zstd at level 3, 8,192 rows a vector, encodings chosen by size.
     fn default() -> Self {
-        Self { compression: Compression::Zstd, compression_level: 3, vector_rows: 8192, forced_encoding: None }
+        Self {
+            compression: Compression::Zstd,
+            compression_level: 3,
+            vector_rows: 8192,
+            forced_encoding: None,
+        }
     }
 }

@@ -9,6 +9,7 @@
 use arrow_buffer::ScalarBuffer;
 
 use crate::bits::{self, BLOCK};
+use crate::error::FormatError;
 
 /// Bytes before the packed words.
 pub(crate) const HEADER: usize = 16;
@@ -19,7 +20,13 @@ pub(crate) fn size(len: usize, width: u8) -> usize {
 }
 
 /// Appends `len` numbers, each at least `reference` and at most `reference + range` (both wrapping).
-pub(crate) fn write(out: &mut Vec<u8>, len: usize, reference: u64, range: u64, value: impl Fn(usize) -> u64) {
+pub(crate) fn write(
+    out: &mut Vec<u8>,
+    len: usize,
+    reference: u64,
+    range: u64,
+    value: impl Fn(usize) -> u64,
+) {
     let width = bits::width_of(range);
     out.extend_from_slice(&u64::from(width).to_le_bytes());
     out.extend_from_slice(&reference.to_le_bytes());
@@ -45,7 +52,9 @@ pub(crate) fn write(out: &mut Vec<u8>, len: usize, reference: u64, range: u64, v
             *slot = value(start + i).wrapping_sub(reference);
         }
         bits::pack_block(width, &block, &mut packed);
-        out.extend_from_slice(bytemuck::cast_slice(&packed[..bits::words_for(rest, width)]));
+        out.extend_from_slice(bytemuck::cast_slice(
+            &packed[..bits::words_for(rest, width)],
+        ));
     }
 }
 
@@ -53,7 +62,13 @@ pub(crate) fn write(out: &mut Vec<u8>, len: usize, reference: u64, range: u64, v
 pub(crate) fn write_u32(out: &mut Vec<u8>, values: &[u32]) {
     let min = values.iter().copied().min().unwrap_or(0);
     let max = values.iter().copied().max().unwrap_or(0);
-    write(out, values.len(), u64::from(min), u64::from(max - min), |i| u64::from(values[i]));
+    write(
+        out,
+        values.len(),
+        u64::from(min),
+        u64::from(max - min),
+        |i| u64::from(values[i]),
+    );
 }
 
 /// Bit-packed numbers as read.
@@ -69,7 +84,12 @@ impl Packed {
     /// `words` must be those of `len` numbers.
     pub(crate) fn new(width: u8, reference: u64, words: ScalarBuffer<u64>, len: usize) -> Self {
         assert_eq!(words.len(), bits::words_for(len, width));
-        Self { width, reference, words, len }
+        Self {
+            width,
+            reference,
+            words,
+            len,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -91,8 +111,14 @@ impl Packed {
     /// Number `index`, which must be below the length.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> u64 {
+        self.reference.wrapping_add(self.distance(index))
+    }
+
+    /// Number `index` without the reference added.
+    #[inline]
+    pub(crate) fn distance(&self, index: usize) -> u64 {
         debug_assert!(index < self.len);
-        self.reference.wrapping_add(bits::get(&self.words, self.width, index))
+        bits::get(&self.words, self.width, index)
     }
 
     /// The block that begins at `block * 64`, without the reference added.
@@ -122,7 +148,36 @@ impl Packed {
     pub(crate) fn extend_into<T>(&self, out: &mut Vec<T>, map: impl Fn(u64) -> T) {
         out.reserve(self.len);
         let reference = self.reference;
-        self.for_each_block(|block| out.extend(block.iter().map(|v| map(v.wrapping_add(reference)))));
+        self.for_each_block(|block| {
+            out.extend(block.iter().map(|v| map(v.wrapping_add(reference))))
+        });
+    }
+
+    /// All numbers, checked to rise and to be below `limit`, at most 2^32.
+    pub(crate) fn rising(&self, limit: u64) -> Result<Vec<u32>, FormatError> {
+        let mut out: Vec<u32> = Vec::new();
+        out.try_reserve_exact(self.len)
+            .map_err(|_| FormatError::OutOfMemory {
+                bytes: self.len as u64 * 4,
+            })?;
+        let mut least = 0u64;
+        let mut good = true;
+        self.for_each_block(|block| {
+            for distance in block {
+                let value = self.reference.wrapping_add(*distance);
+                good &= value >= least && value < limit;
+                least = value.saturating_add(1);
+                out.push(value as u32);
+            }
+        });
+        if good {
+            Ok(out)
+        } else {
+            Err(FormatError::corrupt(
+                "row numbers do not rise or are not the vector's",
+                limit,
+            ))
+        }
     }
 
     /// The largest number minus the reference.

@@ -35,20 +35,39 @@ impl SectionMeta {
     pub fn slice<'a>(&self, chunk: &'a [u8]) -> Result<&'a [u8], FormatError> {
         let start = usize::try_from(self.offset).unwrap_or(usize::MAX);
         let end = start.saturating_add(self.len as usize);
-        chunk.get(start..end).ok_or(FormatError::truncated("a section of the chunk", end, chunk.len()))
+        chunk.get(start..end).ok_or(FormatError::truncated(
+            "a section of the chunk",
+            end,
+            chunk.len(),
+        ))
     }
 }
 
 /// The checksum of a section; `context` says what the section is ([`crate::VectorMeta::context`]).
 #[doc(hidden)]
-pub fn section_checksum(stored: &[u8], raw_len: u32, compression: Compression, context: u64) -> u32 {
-    let seed = (u64::from(raw_len) | (compression as u64) << 32) ^ context.rotate_left(17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+pub fn section_checksum(
+    stored: &[u8],
+    raw_len: u32,
+    compression: Compression,
+    context: u64,
+) -> u32 {
+    let seed = (u64::from(raw_len) | (compression as u64) << 32)
+        ^ context.rotate_left(17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     xxh3_64_with_seed(stored, seed) as u32
 }
 
 /// Appends `raw` to a chunk as a section.
-pub(crate) fn write_section(chunk: &mut Vec<u8>, compressor: &mut Compressor, raw: &[u8], context: u64) -> SectionMeta {
-    assert!(raw.len() <= MAX_SECTION as usize, "a section of {} bytes exceeds the format's limit", raw.len());
+pub(crate) fn write_section(
+    chunk: &mut Vec<u8>,
+    compressor: &mut Compressor,
+    raw: &[u8],
+    context: u64,
+) -> SectionMeta {
+    assert!(
+        raw.len() <= MAX_SECTION as usize,
+        "a section of {} bytes exceeds the format's limit",
+        raw.len()
+    );
     let offset = chunk.len() as u64;
     let raw_len = raw.len() as u32;
     let (stored, compression) = compressor.compress(raw);
@@ -70,28 +89,57 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// Checks and decompresses a section.
-    pub(crate) fn open(meta: &SectionMeta, stored: &[u8], context: u64, what: &'static str) -> Result<Self, FormatError> {
+    pub(crate) fn open(
+        meta: &SectionMeta,
+        stored: &[u8],
+        context: u64,
+        what: &'static str,
+    ) -> Result<Self, FormatError> {
         if stored.len() != meta.len as usize {
-            return Err(FormatError::truncated(what, meta.len as usize, stored.len()));
+            return Err(FormatError::truncated(
+                what,
+                meta.len as usize,
+                stored.len(),
+            ));
         }
         if meta.raw_len > MAX_SECTION {
-            return Err(FormatError::TooLarge { what, value: meta.raw_len.into(), limit: MAX_SECTION.into() });
+            return Err(FormatError::TooLarge {
+                what,
+                value: meta.raw_len.into(),
+                limit: MAX_SECTION.into(),
+            });
         }
         let computed = section_checksum(stored, meta.raw_len, meta.compression, context);
         if computed != meta.checksum {
-            return Err(FormatError::Checksum { what, stored: meta.checksum.into(), computed: computed.into() });
+            return Err(FormatError::Checksum {
+                what,
+                stored: meta.checksum.into(),
+                computed: computed.into(),
+            });
         }
         let len = meta.raw_len as usize;
         if meta.compression == Compression::None && meta.len != meta.raw_len {
-            return Err(FormatError::corrupt("an uncompressed section's lengths differ", meta.raw_len));
+            return Err(FormatError::corrupt(
+                "an uncompressed section's lengths differ",
+                meta.raw_len,
+            ));
         }
         let mut words: Vec<u64> = Vec::new();
         let count = len.div_ceil(8);
-        words.try_reserve_exact(count).map_err(|_| FormatError::OutOfMemory { bytes: len as u64 })?;
+        words
+            .try_reserve_exact(count)
+            .map_err(|_| FormatError::OutOfMemory { bytes: len as u64 })?;
         words.resize(count, 0);
-        decompress(meta.compression, stored, &mut bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..len])?;
+        decompress(
+            meta.compression,
+            stored,
+            &mut bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..len],
+        )?;
         let buffer = Buffer::from_vec(words).slice_with_length(0, len);
-        Ok(Self { buffer, position: 0 })
+        Ok(Self {
+            buffer,
+            position: 0,
+        })
     }
 
     pub(crate) fn remaining(&self) -> usize {
@@ -109,7 +157,11 @@ impl Reader {
     }
 
     /// The next `len` bytes and what pads them to 8.
-    pub(crate) fn take_padded(&mut self, len: usize, what: &'static str) -> Result<Buffer, FormatError> {
+    pub(crate) fn take_padded(
+        &mut self,
+        len: usize,
+        what: &'static str,
+    ) -> Result<Buffer, FormatError> {
         let taken = self.take(len, what)?;
         let padding = (8 - len % 8) % 8;
         self.take(padding, what)?;
@@ -122,9 +174,14 @@ impl Reader {
         len: usize,
         what: &'static str,
     ) -> Result<ScalarBuffer<T>, FormatError> {
-        let bytes = len.checked_mul(size_of::<T>()).ok_or(FormatError::corrupt(what, len))?;
+        let bytes = len
+            .checked_mul(size_of::<T>())
+            .ok_or(FormatError::corrupt(what, len))?;
         if !self.position.is_multiple_of(align_of::<T>()) {
-            return Err(FormatError::corrupt("a misaligned part of a section", self.position));
+            return Err(FormatError::corrupt(
+                "a misaligned part of a section",
+                self.position,
+            ));
         }
         Ok(ScalarBuffer::new(self.take(bytes, what)?, 0, len))
     }
@@ -134,7 +191,11 @@ impl Reader {
     }
 
     /// The next `len` bit-packed numbers, see [`crate::packed`].
-    pub(crate) fn take_packed(&mut self, len: usize, what: &'static str) -> Result<Packed, FormatError> {
+    pub(crate) fn take_packed(
+        &mut self,
+        len: usize,
+        what: &'static str,
+    ) -> Result<Packed, FormatError> {
         let width = self.take_u64(what)?;
         if width > 64 {
             return Err(FormatError::corrupt("a bit width above 64", width));
@@ -155,7 +216,10 @@ impl Reader {
     pub(crate) fn finish(&self) -> Result<(), FormatError> {
         match self.remaining() {
             0 => Ok(()),
-            rest => Err(FormatError::corrupt("bytes after the end of a section's content", rest)),
+            rest => Err(FormatError::corrupt(
+                "bytes after the end of a section's content",
+                rest,
+            )),
         }
     }
 }

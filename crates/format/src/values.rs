@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array,
-    Int64Array,
+    ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, Float32Array, Float64Array,
+    Int8Array, Int16Array, Int32Array, Int64Array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 
@@ -29,8 +29,14 @@ pub(crate) enum Values {
     W2(ScalarBuffer<i16>),
     W4(ScalarBuffer<i32>),
     W8(ScalarBuffer<i64>),
-    Fixed { width: usize, data: Buffer },
-    Bytes { offsets: ScalarBuffer<i32>, data: Buffer },
+    Fixed {
+        width: usize,
+        data: Buffer,
+    },
+    Bytes {
+        offsets: ScalarBuffer<i32>,
+        data: Buffer,
+    },
 }
 
 /// A by-value width's share of [`Values`].
@@ -73,24 +79,43 @@ pub(crate) fn write_bytes<'a>(out: &mut Vec<u8>, len: usize, value: impl Fn(usiz
 
 impl Values {
     /// Reads `len` values up to the section's end.
-    pub(crate) fn read(spec: ColumnSpec, len: usize, reader: &mut Reader) -> Result<Self, FormatError> {
+    pub(crate) fn read(
+        spec: ColumnSpec,
+        len: usize,
+        reader: &mut Reader,
+    ) -> Result<Self, FormatError> {
         const WHAT: &str = "plain values";
         let values = match spec.physical {
             PhysicalType::Bool | PhysicalType::Int8 => Self::W1(reader.take_scalars(len, WHAT)?),
             PhysicalType::Int16 => Self::W2(reader.take_scalars(len, WHAT)?),
-            PhysicalType::Int32 | PhysicalType::Float32 => Self::W4(reader.take_scalars(len, WHAT)?),
-            PhysicalType::Int64 | PhysicalType::Float64 => Self::W8(reader.take_scalars(len, WHAT)?),
-            PhysicalType::Fixed(0) => return Err(FormatError::corrupt("a fixed width of no bytes", 0u64)),
+            PhysicalType::Int32 | PhysicalType::Float32 => {
+                Self::W4(reader.take_scalars(len, WHAT)?)
+            }
+            PhysicalType::Int64 | PhysicalType::Float64 => {
+                Self::W8(reader.take_scalars(len, WHAT)?)
+            }
+            PhysicalType::Fixed(0) => {
+                return Err(FormatError::corrupt("a fixed width of no bytes", 0u64));
+            }
             PhysicalType::Fixed(width) => {
                 let width = usize::from(width);
-                let bytes = len.checked_mul(width).ok_or(FormatError::corrupt(WHAT, len))?;
-                Self::Fixed { width, data: reader.take(bytes, WHAT)? }
+                let bytes = len
+                    .checked_mul(width)
+                    .ok_or(FormatError::corrupt(WHAT, len))?;
+                Self::Fixed {
+                    width,
+                    data: reader.take(bytes, WHAT)?,
+                }
             }
             PhysicalType::Bytes => {
                 let lengths = reader.take_packed(len, "lengths of values")?;
                 let data = reader.take_rest();
                 let mut offsets: Vec<i32> = Vec::new();
-                offsets.try_reserve_exact(len + 1).map_err(|_| FormatError::OutOfMemory { bytes: len as u64 * 4 })?;
+                offsets
+                    .try_reserve_exact(len + 1)
+                    .map_err(|_| FormatError::OutOfMemory {
+                        bytes: len as u64 * 4,
+                    })?;
                 let mut end = 0u64;
                 offsets.push(0);
                 let reference = lengths.reference();
@@ -103,24 +128,19 @@ impl Values {
                     }));
                 });
                 if end != data.len() as u64 {
-                    return Err(FormatError::corrupt("the lengths of values do not add up to their bytes", end));
+                    return Err(FormatError::corrupt(
+                        "the lengths of values do not add up to their bytes",
+                        end,
+                    ));
                 }
-                Self::Bytes { offsets: offsets.into(), data }
+                Self::Bytes {
+                    offsets: offsets.into(),
+                    data,
+                }
             }
         };
         reader.finish()?;
         Ok(values)
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::W1(v) => v.len(),
-            Self::W2(v) => v.len(),
-            Self::W4(v) => v.len(),
-            Self::W8(v) => v.len(),
-            Self::Fixed { width, data } => data.len() / width,
-            Self::Bytes { offsets, .. } => offsets.len() - 1,
-        }
     }
 
     /// Value `index`, not NULL.
@@ -140,7 +160,9 @@ impl Values {
     pub(crate) fn bytes(&self, index: usize) -> &[u8] {
         match self {
             Self::Fixed { width, data } => &data.as_slice()[index * width..(index + 1) * width],
-            Self::Bytes { offsets, data } => &data.as_slice()[offsets[index] as usize..offsets[index + 1] as usize],
+            Self::Bytes { offsets, data } => {
+                &data.as_slice()[offsets[index] as usize..offsets[index + 1] as usize]
+            }
             _ => &[],
         }
     }
@@ -153,7 +175,11 @@ impl Values {
             Self::W4(_) => 4,
             Self::W8(_) => 8,
             Self::Fixed { width, .. } => *width,
-            Self::Bytes { offsets, .. } => offsets.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0),
+            Self::Bytes { offsets, .. } => offsets
+                .windows(2)
+                .map(|w| (w[1] - w[0]) as usize)
+                .max()
+                .unwrap_or(0),
         }
     }
 
@@ -171,23 +197,34 @@ impl Values {
     /// As an Arrow array; the values are shared, not copied.
     pub(crate) fn into_array(self, physical: PhysicalType, nulls: Option<NullBuffer>) -> ArrayRef {
         match (self, physical) {
-            (Self::W1(v), PhysicalType::Bool) => {
-                Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(v.len(), |i| v[i] != 0), nulls))
-            }
+            (Self::W1(v), PhysicalType::Bool) => Arc::new(BooleanArray::new(
+                BooleanBuffer::collect_bool(v.len(), |i| v[i] != 0),
+                nulls,
+            )),
             (Self::W1(v), _) => Arc::new(Int8Array::new(v, nulls)),
             (Self::W2(v), _) => Arc::new(Int16Array::new(v, nulls)),
             (Self::W4(v), PhysicalType::Float32) => {
                 let len = v.len();
-                Arc::new(Float32Array::new(ScalarBuffer::new(v.into_inner(), 0, len), nulls))
+                Arc::new(Float32Array::new(
+                    ScalarBuffer::new(v.into_inner(), 0, len),
+                    nulls,
+                ))
             }
             (Self::W4(v), _) => Arc::new(Int32Array::new(v, nulls)),
             (Self::W8(v), PhysicalType::Float64) => {
                 let len = v.len();
-                Arc::new(Float64Array::new(ScalarBuffer::new(v.into_inner(), 0, len), nulls))
+                Arc::new(Float64Array::new(
+                    ScalarBuffer::new(v.into_inner(), 0, len),
+                    nulls,
+                ))
             }
             (Self::W8(v), _) => Arc::new(Int64Array::new(v, nulls)),
-            (Self::Fixed { width, data }, _) => Arc::new(FixedSizeBinaryArray::new(width as i32, data, nulls)),
-            (Self::Bytes { offsets, data }, _) => Arc::new(BinaryArray::new(OffsetBuffer::new(offsets), data, nulls)),
+            (Self::Fixed { width, data }, _) => {
+                Arc::new(FixedSizeBinaryArray::new(width as i32, data, nulls))
+            }
+            (Self::Bytes { offsets, data }, _) => {
+                Arc::new(BinaryArray::new(OffsetBuffer::new(offsets), data, nulls))
+            }
         }
     }
 }

@@ -1,37 +1,49 @@
-//! Sequential scans: a list of units (runs of row pages, row groups), each read page by page or vector by vector.
+//! Scans of a table: a list of units (runs of row pages, row groups), each read in steps (a page, a run of rows).
 //!
-//! A unit's page is loaded once: which of its rows the snapshot sees is decided then, and rows are handed out from that
-//! list in either direction.
+//! A step is loaded once: which of its rows the snapshot sees is decided then, and rows are handed out from that list in
+//! either direction.
+//!
+//! The units come from the directory as it is when the scan begins. VACUUM may move rows from row pages to a group
+//! meanwhile. Each is still read once: a page that turns out to have been moved is read in the group that has its rows
+//! now, unless the scan reads a group with those rows anyway.
 
-pub mod pages;
 pub mod analyze;
 pub mod bitmap;
+pub mod pages;
+pub mod parallel;
+pub mod rows;
 mod sample;
 mod tidrange;
 
-use crate::am::tid;
+use crate::am::group::cache;
+use crate::am::group::{Group, visibility};
+use crate::am::storage::extent;
+use crate::am::{slot, tid, write};
 use crate::ports;
-use core::sync::atomic::{AtomicU64, Ordering};
 use pages::PageReader;
+use parallel::ParallelScan;
 use pgrx::pg_sys;
+use std::rc::Rc;
 
 pub use sample::{sample_next_block, sample_next_tuple};
 pub use tidrange::{getnextslot_tidrange, set_tidrange};
 
-/// Row pages handed to a parallel worker at a time.
-const PARALLEL_CHUNK: u32 = 64;
+/// Rows of a group in one step.
+const STEP_ROWS: u32 = 8192;
 
 /// A part of the relation that is scanned in one go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Unit {
-    /// Blocks `first .. first + count`.
+    /// Blocks `first .. first + count`, row pages unless VACUUM moved them.
     Pages { first: u32, count: u32 },
+    Group(Rc<Group>),
 }
 
 impl Unit {
-    fn steps(&self) -> u32 {
+    fn steps(&self, step_rows: u32) -> u32 {
         match self {
-            Unit::Pages { count, .. } => *count,
+            Self::Pages { count, .. } => *count,
+            Self::Group(group) => group.rows().div_ceil(step_rows),
         }
     }
 }
@@ -47,34 +59,32 @@ pub struct Scan {
 #[derive(Debug)]
 pub struct ScanState {
     pub(crate) rel: pg_sys::Relation,
+    snapshot: pg_sys::Snapshot,
     units: Vec<Unit>,
+    /// Groups that are or will be read as units.
+    covered: Vec<Rc<Group>>,
     pub(crate) reader: Option<PageReader>,
     position: Option<Position>,
-    /// Visible rows of the current step.
-    pub(crate) rows: Vec<u16>,
+    /// What the rows of the current step are: offsets of the reader's page, or rows of this group.
+    pub(crate) group: Option<Rc<Group>>,
+    pub(crate) rows: Vec<u32>,
+    offsets: Vec<u16>,
     /// Blocks of the relation when the scan began.
     pub(crate) blocks: u32,
+    step_rows: u32,
     /// Inclusive bounds on external TIDs of a TID range scan.
     tid_range: Option<(u64, u64)>,
     sample: sample::SampleState,
-    /// The scan has handed out all its rows in this direction.
-    finished: bool,
+    pub(crate) analyze: analyze::AnalyzeState,
+    bitmap: bitmap::BitmapState,
 }
 
-/// Where the scan stands: `index` rows of step `step` of unit `unit` come before it.
+/// Where the scan stands: row `index` of step `step` of unit `unit` was handed out last.
 #[derive(Clone, Copy, Debug)]
 struct Position {
     unit: usize,
     step: u32,
     index: usize,
-}
-
-/// Shared state of a parallel scan.
-#[repr(C)]
-struct ParallelScan {
-    base: pg_sys::ParallelTableScanDescData,
-    blocks: u32,
-    next: AtomicU64,
 }
 
 impl Scan {
@@ -84,7 +94,7 @@ impl Scan {
     /// `scan` came from [`begin`] and is not ended; no other reference to its state is alive.
     pub unsafe fn state<'a>(scan: pg_sys::TableScanDesc) -> &'a mut ScanState {
         // SAFETY: `begin` allocated both.
-        unsafe { &mut *(*scan.cast::<Scan>()).state }
+        unsafe { &mut *(*scan.cast::<Self>()).state }
     }
 }
 
@@ -118,16 +128,23 @@ pub unsafe fn begin(
             (*scan).base.rs_key = keys;
         }
         let bulk = flags & pg_sys::ScanOptions::SO_ALLOW_STRAT != 0;
+        let sampling = flags & pg_sys::ScanOptions::SO_TYPE_SAMPLESCAN != 0;
         let state = ScanState {
             rel,
+            snapshot,
             units: Vec::new(),
+            covered: Vec::new(),
             reader: Some(PageReader::begin(rel, snapshot, bulk)),
             position: None,
+            group: None,
             rows: Vec::new(),
+            offsets: Vec::new(),
             blocks: 0,
+            step_rows: if sampling { tid::ROWS_PER_BLOCK } else { STEP_ROWS },
             tid_range: None,
             sample: sample::SampleState::default(),
-            finished: false,
+            analyze: analyze::AnalyzeState::default(),
+            bitmap: bitmap::BitmapState::default(),
         };
         (*scan).state = pgrx::PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(state);
         start(scan.cast());
@@ -137,39 +154,31 @@ pub unsafe fn begin(
 
 /// Prepares the units and takes the predicate lock; counts the scan.
 unsafe fn start(scan: pg_sys::TableScanDesc) {
+    use pg_sys::ScanOptions as Options;
     // SAFETY: `scan` is alive.
     unsafe {
         let state = Scan::state(scan);
         let flags = (*scan).rs_flags;
-        state.blocks = pg_sys::RelationGetNumberOfBlocksInFork(
-            state.rel,
-            pg_sys::ForkNumber::MAIN_FORKNUM,
-        );
         state.units.clear();
-        if !(*scan).rs_parallel.is_null() {
-            state.blocks = (*(*scan).rs_parallel.cast::<ParallelScan>()).blocks;
-        } else if state.blocks > 1 {
-            state.units.push(Unit::Pages { first: 1, count: state.blocks - 1 });
-        }
+        state.covered.clear();
+        state.group = None;
+        state.rows.clear();
         state.position = None;
-        state.finished = false;
         state.sample = sample::SampleState::default();
-        if flags & (pg_sys::ScanOptions::SO_TYPE_SEQSCAN | pg_sys::ScanOptions::SO_TYPE_SAMPLESCAN) != 0
-        {
+        state.bitmap = bitmap::BitmapState::default();
+        if (*scan).rs_parallel.is_null() {
+            write::flush(state.rel);
+            state.lay_out();
+        } else {
+            let shared = (*scan).rs_parallel.cast::<ParallelScan>();
+            state.blocks = (*shared).blocks;
+            state.covered = parallel::groups(state.rel, shared);
+        }
+        if flags & (Options::SO_TYPE_SEQSCAN | Options::SO_TYPE_SAMPLESCAN) != 0 {
             ports::PredicateLockRelation(state.rel, (*scan).rs_snapshot);
         }
-        if flags & pg_sys::ScanOptions::SO_TYPE_SEQSCAN != 0 {
-            count_scan(state.rel);
-        }
-    }
-}
-
-/// `pgstat_count_heap_scan`.
-unsafe fn count_scan(rel: pg_sys::Relation) {
-    // SAFETY: the relcache entry is valid while the relation is open.
-    unsafe {
-        if let Some(info) = stat_info(rel) {
-            (*info).counts_numscans(1);
+        if flags & Options::SO_TYPE_SEQSCAN != 0 {
+            count(state.rel, |counts| counts.count_scan());
         }
     }
 }
@@ -187,6 +196,8 @@ pub unsafe fn end(scan: pg_sys::TableScanDesc) {
         }
         state.rows = Vec::new();
         state.units = Vec::new();
+        state.covered = Vec::new();
+        state.group = None;
         let (rel, flags, snapshot) = ((*scan).rs_rd, (*scan).rs_flags, (*scan).rs_snapshot);
         pg_sys::RelationDecrementReferenceCount(rel);
         if flags & pg_sys::ScanOptions::SO_TEMP_SNAPSHOT != 0 {
@@ -202,7 +213,13 @@ pub unsafe fn end(scan: pg_sys::TableScanDesc) {
 ///
 /// # Safety
 /// `scan` came from [`begin`].
-pub unsafe fn rescan(scan: pg_sys::TableScanDesc, key: *mut pg_sys::ScanKeyData, set_params: bool, allow_strat: bool, allow_pagemode: bool) {
+pub unsafe fn rescan(
+    scan: pg_sys::TableScanDesc,
+    key: *mut pg_sys::ScanKeyData,
+    set_params: bool,
+    allow_strat: bool,
+    allow_pagemode: bool,
+) {
     // SAFETY: the descriptor is alive; it has room for `rs_nkeys` keys.
     unsafe {
         if !key.is_null() && (*scan).rs_nkeys > 0 {
@@ -219,6 +236,7 @@ pub unsafe fn rescan(scan: pg_sys::TableScanDesc, key: *mut pg_sys::ScanKeyData,
             (*scan).rs_flags = flags;
         }
         let state = Scan::state(scan);
+        state.set_snapshot((*scan).rs_snapshot);
         if let Some(reader) = state.reader.as_mut() {
             reader.release();
         }
@@ -238,9 +256,7 @@ pub unsafe fn getnextslot(
     // SAFETY: the descriptor is alive.
     unsafe {
         let state = Scan::state(scan);
-        if let Some(reader) = state.reader.as_mut() {
-            reader.set_snapshot((*scan).rs_snapshot);
-        }
+        state.set_snapshot((*scan).rs_snapshot);
         let forward = direction >= pg_sys::ScanDirection::ForwardScanDirection;
         let found = if (*scan).rs_parallel.is_null() {
             state.next(forward, slot)
@@ -248,9 +264,7 @@ pub unsafe fn getnextslot(
             state.next_parallel((*scan).rs_parallel.cast::<ParallelScan>(), slot)
         };
         if found {
-            if let Some(info) = stat_info(state.rel) {
-                (*info).counts_returned(1);
-            }
+            count(state.rel, |counts| counts.count_returned());
         } else {
             if let Some(reader) = state.reader.as_mut() {
                 reader.release();
@@ -262,62 +276,90 @@ pub unsafe fn getnextslot(
 }
 
 impl ScanState {
+    fn set_snapshot(&mut self, snapshot: pg_sys::Snapshot) {
+        if core::ptr::eq(self.snapshot, snapshot) {
+            return;
+        }
+        self.snapshot = snapshot;
+        if let Some(reader) = self.reader.as_mut() {
+            // SAFETY: the descriptor's snapshot is alive.
+            unsafe { reader.set_snapshot(snapshot) };
+        }
+    }
+
+    /// Units of a serial scan: runs of row pages, then the groups.
+    unsafe fn lay_out(&mut self) {
+        // SAFETY: the relation is open. Blocks are counted after the directory is read: a page added since is either
+        // new, with rows the snapshot does not see, or found to be moved.
+        unsafe {
+            let directory = cache::open(self.rel);
+            self.blocks = pg_sys::RelationGetNumberOfBlocksInFork(
+                self.rel,
+                pg_sys::ForkNumber::MAIN_FORKNUM,
+            );
+            let Some(directory) = directory else { return };
+            for (first, count) in extent::row_page_ranges(&directory.directory, self.blocks) {
+                self.units.push(Unit::Pages { first, count });
+            }
+            for group in &directory.groups {
+                if group.rows() > 0 {
+                    self.units.push(Unit::Group(group.clone()));
+                }
+            }
+            self.covered.clone_from(&directory.groups);
+        }
+    }
+
     /// Moves to the next visible row in a direction and stores it.
     unsafe fn next(&mut self, forward: bool, slot: *mut pg_sys::TupleTableSlot) -> bool {
         if self.units.is_empty() {
             return false;
         }
+        // `index` is one before the row to look at when going forward, one behind it when going backward.
         let mut position = match self.position {
             Some(position) => position,
             // A scan that ran off one end starts again from the other, as heap's does.
-            None if forward => Position { unit: 0, step: 0, index: usize::MAX },
             None => {
-                let unit = self.units.len() - 1;
-                Position { unit, step: self.units[unit].steps() - 1, index: usize::MAX }
+                let unit = if forward { 0 } else { self.units.len() - 1 };
+                let last = self.units[unit].steps(self.step_rows) - 1;
+                let first = Position { unit, step: if forward { 0 } else { last }, index: 0 };
+                self.enter(first, forward)
             }
         };
-        let mut loaded = self.position.is_some();
         loop {
-            if !loaded {
-                self.load(position.unit, position.step);
-                position.index = if forward { usize::MAX } else { self.rows.len() };
-            }
-            loop {
-                let next = if forward {
-                    position.index.wrapping_add(1)
-                } else {
-                    match position.index.checked_sub(1) {
-                        Some(next) if position.index != usize::MAX => next,
-                        _ => break,
-                    }
-                };
-                if next >= self.rows.len() {
-                    break;
-                }
-                position.index = next;
-                // SAFETY: the row belongs to the loaded step.
-                if unsafe { self.emit(position, slot) } {
-                    self.position = Some(position);
-                    return true;
-                }
-            }
-            match self.step(position, forward) {
+            let next =
+                if forward { Some(position.index.wrapping_add(1)) } else { position.index.checked_sub(1) };
+            match next.filter(|&next| next < self.rows.len()) {
                 Some(next) => {
-                    position = next;
-                    loaded = false;
+                    position.index = next;
+                    // SAFETY: the row belongs to the loaded step.
+                    if unsafe { self.emit(next, slot) } {
+                        self.position = Some(position);
+                        return true;
+                    }
                 }
-                None => {
-                    self.position = None;
-                    return false;
-                }
+                None => match self.step(position, forward) {
+                    Some(next) => position = self.enter(next, forward),
+                    None => {
+                        self.position = None;
+                        return false;
+                    }
+                },
             }
         }
+    }
+
+    /// Loads the step of a position and places the index before its first row in the direction.
+    fn enter(&mut self, mut position: Position, forward: bool) -> Position {
+        self.load(position.unit, position.step);
+        position.index = if forward { usize::MAX } else { self.rows.len() };
+        position
     }
 
     fn step(&self, mut position: Position, forward: bool) -> Option<Position> {
         if forward {
             position.step += 1;
-            if position.step >= self.units[position.unit].steps() {
+            if position.step >= self.units[position.unit].steps(self.step_rows) {
                 position.unit += 1;
                 position.step = 0;
                 if position.unit >= self.units.len() {
@@ -328,119 +370,171 @@ impl ScanState {
             position.step -= 1;
         } else {
             position.unit = position.unit.checked_sub(1)?;
-            position.step = self.units[position.unit].steps() - 1;
+            position.step = self.units[position.unit].steps(self.step_rows) - 1;
         }
         Some(position)
     }
 
     fn load(&mut self, unit: usize, step: u32) {
         pgrx::check_for_interrupts!();
-        match self.units[unit] {
+        self.rows.clear();
+        match &self.units[unit] {
             Unit::Pages { first, .. } => {
-                if let Some(reader) = self.reader.as_mut() {
-                    reader.load(first + step, &mut self.rows);
+                let block = first + step;
+                self.load_page(block);
+            }
+            Unit::Group(group) => {
+                let group = group.clone();
+                let first = step * self.step_rows;
+                // SAFETY: the group belongs to the open relation.
+                unsafe {
+                    rows::visible(
+                        self.rel,
+                        &group,
+                        first,
+                        self.step_rows,
+                        self.judging_snapshot(),
+                        &mut self.rows,
+                    );
                 }
+                self.group = Some(group);
             }
         }
     }
 
-    unsafe fn emit(&mut self, position: Position, slot: *mut pg_sys::TupleTableSlot) -> bool {
-        let offset = self.rows[position.index];
-        match self.units[position.unit] {
-            Unit::Pages { .. } => {
+    fn load_page(&mut self, block: u32) {
+        self.group = None;
+        let Some(reader) = self.reader.as_mut() else { return };
+        if reader.load(block, &mut self.offsets) {
+            self.rows.extend(self.offsets.iter().map(|&offset| u32::from(offset)));
+        } else {
+            // SAFETY: the relation is open.
+            unsafe { self.load_moved(block) };
+        }
+    }
+
+    /// Rows of a former row page, in the group they were moved to since the scan began.
+    unsafe fn load_moved(&mut self, block: u32) {
+        let external = tid::external_block(block);
+        // SAFETY: the relation is open.
+        unsafe {
+            let has = |group: &Rc<Group>| {
+                group.tid_map(self.rel).is_some_and(|map| map.has_block(external))
+            };
+            if self.covered.iter().any(has) {
+                return;
+            }
+            let Some(directory) = cache::open(self.rel) else { return };
+            let Some(group) = directory.mapped_groups(external).find(|group| has(group)).cloned()
+            else {
+                return;
+            };
+            if let Some(map) = group.tid_map(self.rel)
+                && let Ok(at) = map.blocks.binary_search_by_key(&external, |b| b.block)
+            {
+                let (first, count) = (map.blocks[at].first_row, map.blocks[at].offsets.len());
+                rows::visible(
+                    self.rel,
+                    &group,
+                    first,
+                    count as u32,
+                    self.judging_snapshot(),
+                    &mut self.rows,
+                );
+            }
+            self.group = Some(group);
+        }
+    }
+
+    /// Snapshots that are not MVCC report through themselves, so each row is judged when it is handed out.
+    fn judging_snapshot(&self) -> pg_sys::Snapshot {
+        if pages::is_mvcc(self.snapshot) {
+            self.snapshot
+        } else {
+            &raw mut pg_sys::SnapshotAnyData
+        }
+    }
+
+    /// Stores a loaded row; false if it is out of range or not visible after all.
+    unsafe fn emit(&mut self, index: usize, slot: *mut pg_sys::TupleTableSlot) -> bool {
+        let row = self.rows[index];
+        // SAFETY: the row belongs to the loaded step, whose page is pinned or whose group is held.
+        unsafe {
+            let Some(group) = &self.group else {
                 let Some(reader) = self.reader.as_ref() else { return false };
-                if let Some((low, high)) = self.tid_range {
-                    let external = tid::to_external(&tid::item_pointer(reader.block(), offset));
-                    if !(low..=high).contains(&tid::encode(&external)) {
-                        return false;
-                    }
-                }
-                if !reader.visible(offset) {
+                let offset = row as u16;
+                let external = tid::to_external(&tid::item_pointer(reader.block(), offset));
+                if !self.in_range(&external) || !reader.visible(offset) {
                     return false;
                 }
-                // SAFETY: the offset is a tuple of the loaded page.
-                unsafe { reader.store(offset, slot) };
-                true
+                reader.store(offset, slot);
+                return true;
+            };
+            let Some(external) = group.tid_of(self.rel, row) else { return false };
+            if !self.in_range(&external) {
+                return false;
             }
+            if !pages::is_mvcc(self.snapshot) {
+                visibility::reset_dirty(self.snapshot);
+                let run = group.run(row);
+                if !visibility::sees(self.rel, &run, self.snapshot) {
+                    return false;
+                }
+                if let Some(mark) = group.mark(row)
+                    && !rows::StubReader::new(self.rel, self.snapshot).visible(mark)
+                {
+                    return false;
+                }
+            }
+            slot::store_row(slot, self.rel, group, row, external, pg_sys::InvalidTransactionId);
+            true
         }
     }
 
-    unsafe fn next_parallel(&mut self, shared: *mut ParallelScan, slot: *mut pg_sys::TupleTableSlot) -> bool {
+    fn in_range(&self, tid: &pg_sys::ItemPointerData) -> bool {
+        self.tid_range.is_none_or(|(low, high)| (low..=high).contains(&tid::encode(tid)))
+    }
+
+    unsafe fn next_parallel(
+        &mut self,
+        shared: *mut ParallelScan,
+        slot: *mut pg_sys::TupleTableSlot,
+    ) -> bool {
         loop {
-            // SAFETY: the units are this worker's share.
-            if self.position.is_some() || !self.units.is_empty() {
-                if unsafe { self.next(true, slot) } {
+            // SAFETY: the units are this worker's share; the shared state lives as long as the scan.
+            unsafe {
+                if self.next(true, slot) {
                     return true;
                 }
                 self.units.clear();
                 self.position = None;
+                match parallel::claim(shared, &self.covered) {
+                    Some(unit) if unit.steps(self.step_rows) > 0 => self.units.push(unit),
+                    Some(_) => {}
+                    None => return false,
+                }
             }
-            if self.blocks < 2 {
-                return false;
-            }
-            // SAFETY: the shared state lives as long as the parallel scan.
-            let first = 1 + unsafe { (*shared).next.fetch_add(u64::from(PARALLEL_CHUNK), Ordering::Relaxed) };
-            if first >= u64::from(self.blocks) {
-                return false;
-            }
-            let first = first as u32;
-            self.units.push(Unit::Pages { first, count: PARALLEL_CHUNK.min(self.blocks - first) });
         }
     }
-}
-
-/// Bytes a parallel scan needs in shared memory.
-pub fn parallel_estimate() -> usize {
-    size_of::<ParallelScan>()
-}
-
-/// Sets up the shared state of a parallel scan.
-///
-/// # Safety
-/// `shared` has room for [`parallel_estimate`] bytes.
-pub unsafe fn parallel_initialize(rel: pg_sys::Relation, shared: pg_sys::ParallelTableScanDesc) -> usize {
-    // SAFETY: as the caller's.
-    unsafe {
-        let shared = shared.cast::<ParallelScan>();
-        #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
-        {
-            (*shared).base.phs_relid = (*rel).rd_id;
-        }
-        #[cfg(feature = "pg18")]
-        {
-            (*shared).base.phs_locator = (*rel).rd_locator;
-        }
-        (*shared).base.phs_syncscan = false;
-        (*shared).blocks = pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
-        (&raw mut (*shared).next).write(AtomicU64::new(0));
-    }
-    size_of::<ParallelScan>()
-}
-
-/// Rewinds the shared state for a rescan.
-///
-/// # Safety
-/// `shared` was set up by [`parallel_initialize`].
-pub unsafe fn parallel_reinitialize(shared: pg_sys::ParallelTableScanDesc) {
-    // SAFETY: as the caller's.
-    unsafe { (*shared.cast::<ParallelScan>()).next.store(0, Ordering::Relaxed) };
 }
 
 /// Counters of the cumulative statistics system for a relation, if they are collected.
 ///
 /// # Safety
 /// `rel` is an open relation.
-pub(crate) unsafe fn stat_info(rel: pg_sys::Relation) -> Option<*mut StatCounts> {
-    // SAFETY: `pgstat_should_count_relation` creates the entry on demand.
+pub(crate) unsafe fn count(rel: pg_sys::Relation, change: impl FnOnce(&mut StatCounts)) {
+    // SAFETY: `pgstat_assoc_relation` makes the entry where statistics are on.
     unsafe {
         if (*rel).pgstat_info.is_null() {
             if !(*rel).pgstat_enabled {
-                return None;
+                return;
             }
             pg_sys::pgstat_assoc_relation(rel);
         }
-        let info = (*rel).pgstat_info;
-        (!info.is_null()).then_some(info.cast())
+        let info = (*rel).pgstat_info.cast::<StatCounts>();
+        if !info.is_null() {
+            change(&mut *info);
+        }
     }
 }
 
@@ -449,86 +543,30 @@ pub(crate) unsafe fn stat_info(rel: pg_sys::Relation) -> Option<*mut StatCounts>
 pub(crate) struct StatCounts(pg_sys::PgStat_TableStatus);
 
 impl StatCounts {
-    pub(crate) fn counts_numscans(&mut self, n: i64) {
-        #[cfg(feature = "pg15")]
-        {
-            self.0.t_counts.t_numscans += n;
-        }
-        #[cfg(not(feature = "pg15"))]
-        {
-            self.0.counts.numscans += n;
-        }
+    #[cfg(feature = "pg15")]
+    fn counts(&mut self) -> (&mut i64, &mut i64, &mut i64) {
+        let counts = &mut self.0.t_counts;
+        (&mut counts.t_numscans, &mut counts.t_tuples_returned, &mut counts.t_tuples_fetched)
     }
 
-    pub(crate) fn counts_returned(&mut self, n: i64) {
-        #[cfg(feature = "pg15")]
-        {
-            self.0.t_counts.t_tuples_returned += n;
-        }
-        #[cfg(not(feature = "pg15"))]
-        {
-            self.0.counts.tuples_returned += n;
-        }
+    #[cfg(not(feature = "pg15"))]
+    fn counts(&mut self) -> (&mut i64, &mut i64, &mut i64) {
+        let counts = &mut self.0.counts;
+        (&mut counts.numscans, &mut counts.tuples_returned, &mut counts.tuples_fetched)
     }
 
-    pub(crate) fn counts_fetched(&mut self, n: i64) {
-        #[cfg(feature = "pg15")]
-        {
-            self.0.t_counts.t_tuples_fetched += n;
-        }
-        #[cfg(not(feature = "pg15"))]
-        {
-            self.0.counts.tuples_fetched += n;
-        }
+    /// `pgstat_count_heap_scan`.
+    pub(crate) fn count_scan(&mut self) {
+        *self.counts().0 += 1;
     }
-}
 
-/// Blocks of an index build: a range of its own, or its share of a parallel scan.
-#[derive(Debug)]
-pub struct BlockSource {
-    shared: *mut ParallelScan,
-    next: u32,
-    end: u32,
-    blocks: u32,
-}
-
-impl BlockSource {
-    /// # Safety
-    /// `desc`, if not null, is a parallel scan of this access method.
-    pub unsafe fn new(desc: pg_sys::TableScanDesc, start: u32, count: u32, blocks: u32) -> Self {
-        if desc.is_null() {
-            let end = start.saturating_add(count).min(blocks);
-            return Self { shared: core::ptr::null_mut(), next: start.max(1), end, blocks };
-        }
-        // SAFETY: the caller's descriptor is alive.
-        let shared = unsafe { (*desc).rs_parallel.cast::<ParallelScan>() };
-        if shared.is_null() {
-            return Self { shared, next: 1, end: blocks, blocks };
-        }
-        // SAFETY: the shared state lives as long as the scan.
-        let blocks = unsafe { (*shared).blocks };
-        Self { shared, next: 0, end: 0, blocks }
+    /// `pgstat_count_heap_getnext`.
+    pub(crate) fn count_returned(&mut self) {
+        *self.counts().1 += 1;
     }
-}
 
-impl Iterator for BlockSource {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        if self.next >= self.end {
-            if self.shared.is_null() {
-                return None;
-            }
-            let chunk = u64::from(PARALLEL_CHUNK);
-            // SAFETY: the shared state lives as long as the scan.
-            let first = 1 + unsafe { (*self.shared).next.fetch_add(chunk, Ordering::Relaxed) };
-            if first >= u64::from(self.blocks) {
-                return None;
-            }
-            self.next = first as u32;
-            self.end = (self.next + PARALLEL_CHUNK).min(self.blocks);
-        }
-        self.next += 1;
-        Some(self.next - 1)
+    /// `pgstat_count_heap_fetch`.
+    pub(crate) fn count_fetched(&mut self) {
+        *self.counts().2 += 1;
     }
 }

@@ -3,7 +3,7 @@
 //! A heapam scan descriptor serves as the workspace: heapam's own page-mode code prunes the page, judges visibility,
 //! and checks serializable conflicts, while the order of pages is ours.
 
-use crate::am::{heap, tid};
+use crate::am::{heap, slot, tid};
 use crate::ports::{self, Page};
 use core::ptr;
 use pgrx::pg_sys;
@@ -222,11 +222,13 @@ pub unsafe fn store_tuple(
     unsafe {
         tuple.t_self = tid::to_external(&tuple.t_self);
         let inner = slot.cast::<pg_sys::BufferHeapTupleTableSlot>();
-        if i32::from((*slot).tts_flags) & pg_sys::TTS_FLAG_SHOULDFREE as i32 != 0 {
-            pg_sys::ExecClearTuple(slot);
-        }
-        (*inner).base.tupdata = tuple;
-        pg_sys::ExecStoreBufferHeapTuple(&raw mut (*inner).base.tupdata, slot, buffer);
+        slot::as_buffer_slot(slot, |slot| {
+            if u32::from((*slot).tts_flags) & pg_sys::TTS_FLAG_SHOULDFREE != 0 {
+                pg_sys::ExecClearTuple(slot);
+            }
+            (*inner).base.tupdata = tuple;
+            pg_sys::ExecStoreBufferHeapTuple(&raw mut (*inner).base.tupdata, slot, buffer);
+        });
     }
 }
 

@@ -14,6 +14,8 @@ pub struct SampleState {
     current: Option<u32>,
     /// Highest offset of the current block.
     max_offset: u16,
+    /// Row of the current block's offset 1, in a row group.
+    first_row: u32,
 }
 
 /// Chooses the next block (`scan_sample_next_block`).
@@ -40,11 +42,8 @@ pub unsafe fn sample_next_block(scan: pg_sys::TableScanDesc, node: *mut pg_sys::
             return false;
         }
         state.sample.current = Some(block);
-        if let Some(reader) = state.reader.as_mut() {
-            reader.set_snapshot((*scan).rs_snapshot);
-        }
+        state.set_snapshot((*scan).rs_snapshot);
         state.load_step(block);
-        state.sample.max_offset = state.max_offset();
         true
     }
 }
@@ -73,11 +72,9 @@ pub unsafe fn sample_next_tuple(
                 pg_sys::ExecClearTuple(slot);
                 return false;
             }
-            let Ok(index) = state.rows.binary_search(&offset) else { continue };
-            if state.emit_index(index, slot) {
-                if let Some(info) = super::stat_info(state.rel) {
-                    (*info).counts_returned(1);
-                }
+            let Ok(index) = state.rows.binary_search(&state.sample_row(offset)) else { continue };
+            if state.emit(index, slot) {
+                super::count(state.rel, |counts| counts.count_returned());
                 return true;
             }
         }
@@ -86,39 +83,50 @@ pub unsafe fn sample_next_tuple(
 
 impl super::ScanState {
     fn total_steps(&self) -> u32 {
-        self.units.iter().map(super::Unit::steps).sum()
+        self.units.iter().map(|unit| unit.steps(self.step_rows)).sum()
     }
 
     /// Loads step `step`, counted over all units.
     fn load_step(&mut self, mut step: u32) {
         for unit in 0..self.units.len() {
-            let steps = self.units[unit].steps();
-            if step < steps {
-                self.load(unit, step);
-                self.position = Some(super::Position { unit, step, index: 0 });
-                return;
+            let steps = self.units[unit].steps(self.step_rows);
+            if step >= steps {
+                step -= steps;
+                continue;
             }
-            step -= steps;
+            self.load(unit, step);
+            match &self.units[unit] {
+                // Sampling methods draw from all line pointers or rows, visible or not.
+                super::Unit::Pages { .. } if self.group.is_none() => {
+                    self.sample.first_row = 0;
+                    // SAFETY: the loaded page is pinned.
+                    self.sample.max_offset = self.reader.as_ref().map_or(0, |reader| unsafe {
+                        let page: ports::Page = reader.page();
+                        if page::is_column_page(page) { 0 } else { heap::max_offset(page) }
+                    });
+                }
+                super::Unit::Pages { .. } => {
+                    // A page that was moved meanwhile: its rows are consecutive in their group.
+                    self.sample.first_row = self.rows.first().copied().unwrap_or(0);
+                    self.sample.max_offset = self.rows.len() as u16;
+                }
+                super::Unit::Group(group) => {
+                    self.sample.first_row = step * self.step_rows;
+                    let rows = (group.rows() - self.sample.first_row).min(self.step_rows);
+                    self.sample.max_offset = rows as u16;
+                }
+            }
+            return;
         }
     }
 
-    /// Highest offset of the loaded step, visible or not: sampling methods draw from all of them.
-    fn max_offset(&self) -> u16 {
-        match (self.position.map(|p| self.units[p.unit]), self.reader.as_ref()) {
-            // SAFETY: the loaded page is pinned.
-            (Some(super::Unit::Pages { .. }), Some(reader)) => unsafe {
-                let page: ports::Page = reader.page();
-                if page::is_column_page(page) { 0 } else { heap::max_offset(page) }
-            },
-            _ => 0,
+    /// The row that an offset of the loaded step names.
+    fn sample_row(&self, offset: u16) -> u32 {
+        if self.group.is_some() {
+            self.sample.first_row + u32::from(offset) - 1
+        } else {
+            u32::from(offset)
         }
-    }
-
-    unsafe fn emit_index(&mut self, index: usize, slot: *mut pg_sys::TupleTableSlot) -> bool {
-        let Some(mut position) = self.position else { return false };
-        position.index = index;
-        // SAFETY: the row belongs to the loaded step.
-        unsafe { self.emit(position, slot) }
     }
 
     pub(super) fn set_range(&mut self, low: u64, high: u64) {

@@ -35,6 +35,7 @@ unsafe fn create(rel: pg_sys::Relation) {
                 core::ptr::null_mut(),
             );
             super::page::init(ports::buffer_page(buffer), super::page::PageKind::Meta, 0);
+            super::directory::initialise(ports::buffer_page(buffer));
             super::page::log_new(rel, buffer);
             pg_sys::UnlockReleaseBuffer(buffer);
         }

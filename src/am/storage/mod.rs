@@ -8,5 +8,8 @@
 //! A column page is a well-formed page without line pointers whose free space is nil, so heapam never puts a row on it
 //! and every page walker of the server passes over it. Its special space says what it holds.
 
+pub mod directory;
+pub mod extent;
 pub mod metapage;
 pub mod page;
+pub mod vm;

@@ -25,7 +25,7 @@ const DICTIONARY_OVERHEAD: usize = 64;
 
 /// Byte strings by position; NULL rows give anything.
 pub(super) trait Strings {
-    /// Bytes of every value where they are all alike.
+    /// Whether all values have one length, which is then not stored.
     const FIXED: bool;
     fn len(&self) -> usize;
     fn get(&self, row: usize) -> &[u8];
@@ -65,7 +65,12 @@ impl Strings for Variable<'_> {
 }
 
 /// Encodes a chunk.
-pub(super) fn encode<S: Strings>(writer: &mut ChunkWriter, validity: &Bitmap, strings: &S, vectors: &[Range<usize>]) {
+pub(super) fn encode<S: Strings>(
+    writer: &mut ChunkWriter,
+    validity: &Bitmap,
+    strings: &S,
+    vectors: &[Range<usize>],
+) {
     let dictionary = dictionary(writer, validity, strings, vectors);
     for range in vectors {
         let (bits, nulls) = validity.slice(range.start, range.len());
@@ -97,7 +102,8 @@ fn plain_size<S: Strings>(strings: &S, rows: impl Iterator<Item = usize>) -> usi
 
 fn append<S: Strings>(raw: &mut Vec<u8>, strings: &S, rows: &[u32]) {
     if S::FIXED {
-        rows.iter().for_each(|row| raw.extend_from_slice(strings.get(*row as usize)));
+        rows.iter()
+            .for_each(|row| raw.extend_from_slice(strings.get(*row as usize)));
     } else {
         values::write_bytes(raw, rows.len(), |i| strings.get(rows[i] as usize));
     }
@@ -134,18 +140,32 @@ fn dictionary<S: Strings>(
     }
     let numbered = hash::number_rows(rows, limit, is_valid, hash, same)?;
     let size = plain_size(strings, numbered.firsts.iter().map(|row| *row as usize));
-    if size > if forced { FORCED_DICTIONARY_BYTES } else { DICTIONARY_BYTES } {
+    if size
+        > if forced {
+            FORCED_DICTIONARY_BYTES
+        } else {
+            DICTIONARY_BYTES
+        }
+    {
         return None;
     }
     if !forced {
-        let codes: usize = vectors.iter().map(|range| choose::codes_size(&numbered.codes[range.clone()])).sum();
-        let plain: usize = vectors.iter().map(|range| plain_size(strings, range.clone())).sum();
+        let codes: usize = vectors
+            .iter()
+            .map(|range| choose::codes_size(&numbered.codes[range.clone()]))
+            .sum();
+        let plain: usize = vectors
+            .iter()
+            .map(|range| plain_size(strings, range.clone()))
+            .sum();
         if (size + codes + DICTIONARY_OVERHEAD) * 4 >= plain * 3 {
             return None;
         }
     }
     writer.raw.clear();
-    writer.raw.extend_from_slice(&(numbered.firsts.len() as u64).to_le_bytes());
+    writer
+        .raw
+        .extend_from_slice(&(numbered.firsts.len() as u64).to_le_bytes());
     append(&mut writer.raw, strings, &numbered.firsts);
     writer.dictionary(numbered.firsts.len());
     Some(numbered)
@@ -161,7 +181,9 @@ fn write<S: Strings>(
 ) {
     let rows = range.len();
     let runs = run_starts(strings, range.clone(), bits, codes);
-    let run_size = || run_length::size(runs.len(), rows) + plain_size(strings, runs.iter().map(|r| *r as usize));
+    let run_size = || {
+        run_length::size(runs.len(), rows) + plain_size(strings, runs.iter().map(|r| *r as usize))
+    };
     let encoding = match writer.options.forced_encoding {
         Some(Encoding::Constant) if runs.len() == 1 => Encoding::Constant,
         Some(Encoding::RunLength) => Encoding::RunLength,
@@ -174,7 +196,11 @@ fn write<S: Strings>(
                 None => (Encoding::Plain, plain_size(strings, range.clone())),
             };
             // More runs than this are not worth the search that reading one row takes.
-            if runs.len() * 4 <= rows && run_size() * 4 < size * 3 { Encoding::RunLength } else { other }
+            if runs.len() * 4 <= rows && run_size() * 4 < size * 3 {
+                Encoding::RunLength
+            } else {
+                other
+            }
         }
     };
     writer.begin(bits);
@@ -182,27 +208,37 @@ fn write<S: Strings>(
     match encoding {
         Encoding::Constant => append(raw, strings, &runs),
         Encoding::RunLength => {
-            let mut ends: Vec<u32> = runs[1..].iter().map(|start| start - range.start as u32).collect();
+            let mut ends: Vec<u32> = runs[1..]
+                .iter()
+                .map(|start| start - range.start as u32)
+                .collect();
             // The first run begins at the first row, whichever row its value is taken from.
             ends.push(rows as u32);
             run_length::write_ends(raw, &ends);
             append(raw, strings, &runs);
         }
         Encoding::Dictionary => packed::write_u32(raw, codes.unwrap_or(&[])),
-        Encoding::Plain | Encoding::BitPacked | Encoding::Delta => {
+        Encoding::Plain | Encoding::BitPacked | Encoding::Delta | Encoding::Alp => {
             if S::FIXED {
-                range.clone().for_each(|row| raw.extend_from_slice(strings.get(row)));
+                range
+                    .clone()
+                    .for_each(|row| raw.extend_from_slice(strings.get(row)));
             } else {
                 values::write_bytes(raw, rows, |i| strings.get(range.start + i));
             }
         }
     }
-    let bounds = bounds_of(writer, strings, range, bits);
+    let bounds = bounds_of(writer, strings, range.start, &runs, codes);
     writer.vector(encoding, rows, nulls, bounds);
 }
 
 /// A row with the value of each run; from the second run on it is the run's first row. NULLs lengthen the run before them.
-fn run_starts<S: Strings>(strings: &S, range: Range<usize>, bits: &[u64], codes: Option<&[u32]>) -> Vec<u32> {
+fn run_starts<S: Strings>(
+    strings: &S,
+    range: Range<usize>,
+    bits: &[u64],
+    codes: Option<&[u32]>,
+) -> Vec<u32> {
     let mut starts: Vec<u32> = Vec::new();
     for row in range.clone().filter(|row| bit(bits, row - range.start)) {
         let repeats = starts.last().is_some_and(|last| match codes {
@@ -216,12 +252,24 @@ fn run_starts<S: Strings>(strings: &S, range: Range<usize>, bits: &[u64], codes:
     starts
 }
 
-fn bounds_of<S: Strings>(writer: &ChunkWriter, strings: &S, range: Range<usize>, bits: &[u64]) -> Bounds {
+/// The bounds of the values of runs. Of a vector with codes each distinct value is compared once.
+fn bounds_of<S: Strings>(
+    writer: &ChunkWriter,
+    strings: &S,
+    start: usize,
+    runs: &[u32],
+    codes: Option<&[u32]>,
+) -> Bounds {
     if !bounds::kept(writer.spec) {
         return (None, None);
     }
+    let codes = codes.unwrap_or(&[]);
+    let mut seen = vec![false; codes.iter().max().map_or(0, |max| *max as usize + 1)];
     let mut bounds: Option<(&[u8], &[u8])> = None;
-    for row in range.clone().filter(|row| bit(bits, row - range.start)) {
+    for row in runs.iter().map(|row| *row as usize) {
+        if !codes.is_empty() && std::mem::replace(&mut seen[codes[row - start] as usize], true) {
+            continue;
+        }
         let value = strings.get(row);
         bounds = Some(match bounds {
             None => (value, value),

@@ -12,7 +12,10 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new() -> Self {
-        Self { slots: vec![0; 1024], len: 0 }
+        Self {
+            slots: vec![0; 1024],
+            len: 0,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -109,7 +112,9 @@ pub(super) fn number_rows(
             codes.push(code);
             continue;
         }
-        let (code, new) = table.number(hash(row), |number| same(firsts[number as usize] as usize, row));
+        let (code, new) = table.number(hash(row), |number| {
+            same(firsts[number as usize] as usize, row)
+        });
         if new {
             if firsts.len() == limit {
                 return None;
@@ -129,7 +134,11 @@ pub(super) fn number_rows(
 const SAMPLE: usize = 4096;
 
 /// Distinct values in a sample of the rows, and the sample's size (NULLs are left out).
-pub(super) fn sample(rows: usize, is_valid: impl Fn(usize) -> bool, hash: impl Fn(usize) -> u64) -> (usize, usize) {
+pub(super) fn sample(
+    rows: usize,
+    is_valid: impl Fn(usize) -> bool,
+    hash: impl Fn(usize) -> u64,
+) -> (usize, usize) {
     let step = rows.div_ceil(SAMPLE).max(1);
     let mut table = Table::new();
     let mut hashes: Vec<u64> = Vec::with_capacity(SAMPLE);

@@ -32,7 +32,11 @@ pub struct EncodedChunk {
 /// Encodes a column as vectors of `vector_rows` rows, the last one shorter, and any with more than
 /// [`MAX_VECTOR_BYTES`] of values cut before that.
 pub fn encode_chunk(builder: &ColumnBuilder, options: &EncodeOptions) -> EncodedChunk {
-    assert!(u32::try_from(builder.len()).is_ok(), "a chunk of {} rows", builder.len());
+    assert!(
+        u32::try_from(builder.len()).is_ok(),
+        "a chunk of {} rows",
+        builder.len()
+    );
     let mut writer = ChunkWriter::new(builder.spec, options);
     let vectors = split(builder, options.vector_rows.clamp(1, MAX_VECTOR_ROWS));
     let validity = &builder.validity;
@@ -42,9 +46,22 @@ pub fn encode_chunk(builder: &ColumnBuilder, options: &EncodeOptions) -> Encoded
         Store::W4(values) => numbers::encode(&mut writer, validity, values, &vectors),
         Store::W8(values) => numbers::encode(&mut writer, validity, values, &vectors),
         Store::Fixed { width, data } => {
-            bytes::encode(&mut writer, validity, &bytes::Fixed { width: *width, data }, &vectors);
+            bytes::encode(
+                &mut writer,
+                validity,
+                &bytes::Fixed {
+                    width: *width,
+                    data,
+                },
+                &vectors,
+            );
         }
-        Store::Bytes { ends, data } => bytes::encode(&mut writer, validity, &bytes::Variable { ends, data }, &vectors),
+        Store::Bytes { ends, data } => bytes::encode(
+            &mut writer,
+            validity,
+            &bytes::Variable { ends, data },
+            &vectors,
+        ),
     }
     writer.finish(builder.len() as u32)
 }
@@ -56,13 +73,18 @@ fn split(builder: &ColumnBuilder, vector_rows: usize) -> Vec<Range<usize>> {
         _ => 0,
     };
     if heap <= MAX_VECTOR_BYTES {
-        return (0..rows).step_by(vector_rows).map(|start| start..rows.min(start + vector_rows)).collect();
+        return (0..rows)
+            .step_by(vector_rows)
+            .map(|start| start..rows.min(start + vector_rows))
+            .collect();
     }
     let mut ranges = Vec::new();
     let (mut start, mut held) = (0, 0);
     for row in 0..rows {
         let len = match &builder.store {
-            Store::Bytes { ends, .. } => (ends[row] - if row == 0 { 0 } else { ends[row - 1] }) as usize,
+            Store::Bytes { ends, .. } => {
+                (ends[row] - if row == 0 { 0 } else { ends[row - 1] }) as usize
+            }
             Store::Fixed { width, .. } => *width,
             _ => 0,
         };

@@ -32,7 +32,17 @@ impl Stats {
         if values.len() == 1 {
             (least, greatest) = (0, 0);
         }
-        Self { min, max, runs, delta: DeltaRange { min: least, max: greatest, least: min, greatest: max } }
+        Self {
+            min,
+            max,
+            runs,
+            delta: DeltaRange {
+                min: least,
+                max: greatest,
+                least: min,
+                greatest: max,
+            },
+        }
     }
 
     /// The width of the distances from the minimum.

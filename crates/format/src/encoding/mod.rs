@@ -8,5 +8,6 @@
 //!
 //! A row that is NULL still has a place among the values, which holds whatever is cheapest.
 
+pub(crate) mod alp;
 pub(crate) mod delta;
 pub(crate) mod run_length;

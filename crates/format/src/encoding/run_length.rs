@@ -29,29 +29,32 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    pub(crate) fn read(spec: ColumnSpec, rows: usize, reader: &mut Reader) -> Result<Self, FormatError> {
+    pub(crate) fn read(
+        spec: ColumnSpec,
+        rows: usize,
+        reader: &mut Reader,
+    ) -> Result<Self, FormatError> {
         let count = reader.take_u64("a number of runs")?;
         if count > rows as u64 {
-            return Err(FormatError::TooLarge { what: "a number of runs", value: count, limit: rows as u64 });
+            return Err(FormatError::TooLarge {
+                what: "a number of runs",
+                value: count,
+                limit: rows as u64,
+            });
         }
-        let packed = reader.take_packed(count as usize, "ends of runs")?;
-        let mut ends: Vec<u32> = Vec::new();
-        let mut last = 0u64;
-        let mut rising = true;
-        let reference = packed.reference();
-        ends.try_reserve_exact(count as usize).map_err(|_| FormatError::OutOfMemory { bytes: count * 4 })?;
-        packed.for_each_block(|block| {
-            for distance in block {
-                let end = reference.wrapping_add(*distance);
-                rising &= end > last;
-                last = end;
-                ends.push(end as u32);
-            }
-        });
-        if !rising || last != rows as u64 {
-            return Err(FormatError::corrupt("ends of runs do not rise to the vector's rows", last));
+        let ends = reader
+            .take_packed(count as usize, "ends of runs")?
+            .rising(rows as u64 + 1)?;
+        if ends.first() == Some(&0) || ends.last().map_or(0, |end| *end as usize) != rows {
+            return Err(FormatError::corrupt(
+                "ends of runs do not cover the vector's rows",
+                count,
+            ));
         }
-        Ok(Self { ends, values: Values::read(spec, count as usize, reader)? })
+        Ok(Self {
+            ends,
+            values: Values::read(spec, count as usize, reader)?,
+        })
     }
 
     /// The run that row `index` is in.

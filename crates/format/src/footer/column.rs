@@ -40,8 +40,16 @@ pub(super) fn write(out: &mut Vec<u8>, meta: &ChunkMeta) {
     }
     let mut parts = bound_parts(meta.min.as_ref(), meta.max.as_ref());
     parts |= if meta.sum.is_some() { HAS_SUM } else { 0 };
-    parts |= if meta.distinct.is_some() { HAS_DISTINCT } else { 0 };
-    parts |= if meta.dictionary.is_some() { HAS_DICTIONARY } else { 0 };
+    parts |= if meta.distinct.is_some() {
+        HAS_DISTINCT
+    } else {
+        0
+    };
+    parts |= if meta.dictionary.is_some() {
+        HAS_DICTIONARY
+    } else {
+        0
+    };
     out.push(parts);
     put_unsigned(out, meta.rows.into());
     put_unsigned(out, meta.null_count.into());
@@ -72,9 +80,17 @@ pub(super) fn read(entry: &[u8]) -> Result<ChunkMeta, FormatError> {
     let mut wire = Wire::new(entry);
     let tag = wire.byte("a column's type")?;
     let order = BoundsOrder::from_tag(wire.byte("a column's order")?)?;
-    let width = if tag == 7 { wire.u32("a column's width")? } else { 0 };
-    let width = u16::try_from(width).map_err(|_| FormatError::corrupt("a column's width", width))?;
-    let spec = ColumnSpec { physical: PhysicalType::from_tag(tag, width)?, order };
+    let width = if tag == 7 {
+        wire.u32("a column's width")?
+    } else {
+        0
+    };
+    let width =
+        u16::try_from(width).map_err(|_| FormatError::corrupt("a column's width", width))?;
+    let spec = ColumnSpec {
+        physical: PhysicalType::from_tag(tag, width)?,
+        order,
+    };
     let parts = wire.byte("a column's parts")?;
     if parts & 0x80 != 0 {
         return Err(FormatError::corrupt("unknown parts of a column", parts));
@@ -82,8 +98,16 @@ pub(super) fn read(entry: &[u8]) -> Result<ChunkMeta, FormatError> {
     let rows = wire.u32("a chunk's rows")?;
     let null_count = wire.u32("a chunk's NULLs")?;
     let (min, max) = read_bounds(&mut wire, spec, parts)?;
-    let sum = if parts & HAS_SUM != 0 { Some(wire.signed("a chunk's sum")?) } else { None };
-    let distinct = if parts & HAS_DISTINCT != 0 { Some(wire.u32("a chunk's distinct values")?) } else { None };
+    let sum = if parts & HAS_SUM != 0 {
+        Some(wire.signed("a chunk's sum")?)
+    } else {
+        None
+    };
+    let distinct = if parts & HAS_DISTINCT != 0 {
+        Some(wire.u32("a chunk's distinct values")?)
+    } else {
+        None
+    };
     let mut end = 0;
     let dictionary = if parts & HAS_DICTIONARY != 0 {
         let compression = Compression::from_tag(wire.byte("a dictionary's compression")?)?;
@@ -93,7 +117,11 @@ pub(super) fn read(entry: &[u8]) -> Result<ChunkMeta, FormatError> {
     };
     let count = wire.u32("a chunk's vectors")? as usize;
     if count > wire.remaining() / LEAST_VECTOR {
-        return Err(FormatError::truncated("a chunk's vectors", count.saturating_mul(LEAST_VECTOR), wire.remaining()));
+        return Err(FormatError::truncated(
+            "a chunk's vectors",
+            count.saturating_mul(LEAST_VECTOR),
+            wire.remaining(),
+        ));
     }
     let mut vectors = Vec::with_capacity(count);
     let (mut total_rows, mut total_nulls) = (0u64, 0u64);
@@ -104,15 +132,35 @@ pub(super) fn read(entry: &[u8]) -> Result<ChunkMeta, FormatError> {
         vectors.push(vector);
     }
     if total_rows != u64::from(rows) || total_nulls != u64::from(null_count) {
-        return Err(FormatError::corrupt("the rows or NULLs of vectors do not add up to their chunk's", total_rows));
+        return Err(FormatError::corrupt(
+            "the rows or NULLs of vectors do not add up to their chunk's",
+            total_rows,
+        ));
     }
     if wire.remaining() > 0 {
-        return Err(FormatError::corrupt("bytes after the end of a column's entry", wire.remaining()));
+        return Err(FormatError::corrupt(
+            "bytes after the end of a column's entry",
+            wire.remaining(),
+        ));
     }
-    Ok(ChunkMeta { spec, rows, null_count, min, max, sum, distinct, dictionary, vectors })
+    Ok(ChunkMeta {
+        spec,
+        rows,
+        null_count,
+        min,
+        max,
+        sum,
+        distinct,
+        dictionary,
+        vectors,
+    })
 }
 
-fn read_vector(wire: &mut Wire<'_>, spec: ColumnSpec, end: &mut u64) -> Result<VectorMeta, FormatError> {
+fn read_vector(
+    wire: &mut Wire<'_>,
+    spec: ColumnSpec,
+    end: &mut u64,
+) -> Result<VectorMeta, FormatError> {
     let tags = wire.byte("a vector's encoding")?;
     let encoding = Encoding::from_tag(tags & 15)?;
     let compression = Compression::from_tag(tags >> 4)?;
@@ -130,15 +178,28 @@ fn read_vector(wire: &mut Wire<'_>, spec: ColumnSpec, end: &mut u64) -> Result<V
     }
     let null_count = wire.u32("a vector's NULLs")?;
     if null_count > rows {
-        return Err(FormatError::corrupt("a vector has more NULLs than rows", null_count));
+        return Err(FormatError::corrupt(
+            "a vector has more NULLs than rows",
+            null_count,
+        ));
     }
     let section = read_section(wire, compression, end)?;
     let (min, max) = read_bounds(wire, spec, parts)?;
-    Ok(VectorMeta { section, encoding, rows, null_count, min, max })
+    Ok(VectorMeta {
+        section,
+        encoding,
+        rows,
+        null_count,
+        min,
+        max,
+    })
 }
 
 fn write_section(out: &mut Vec<u8>, section: &SectionMeta, end: &mut u64) {
-    assert_eq!(section.offset, *end, "a section does not follow the one before it");
+    assert_eq!(
+        section.offset, *end,
+        "a section does not follow the one before it"
+    );
     *end += u64::from(section.len);
     put_unsigned(out, section.len.into());
     if section.compression != Compression::None {
@@ -147,7 +208,11 @@ fn write_section(out: &mut Vec<u8>, section: &SectionMeta, end: &mut u64) {
     out.extend_from_slice(&section.checksum.to_le_bytes());
 }
 
-fn read_section(wire: &mut Wire<'_>, compression: Compression, end: &mut u64) -> Result<SectionMeta, FormatError> {
+fn read_section(
+    wire: &mut Wire<'_>,
+    compression: Compression,
+    end: &mut u64,
+) -> Result<SectionMeta, FormatError> {
     let offset = *end;
     let len = wire.u32("a section's length")?;
     let raw_len = match compression {
@@ -156,7 +221,13 @@ fn read_section(wire: &mut Wire<'_>, compression: Compression, end: &mut u64) ->
     };
     let checksum = u32::from_le_bytes(wire.array("a section's checksum")?);
     *end += u64::from(len);
-    Ok(SectionMeta { offset, len, raw_len, compression, checksum })
+    Ok(SectionMeta {
+        offset,
+        len,
+        raw_len,
+        compression,
+        checksum,
+    })
 }
 
 fn bound_parts(min: Option<&Bound>, max: Option<&Bound>) -> u8 {
@@ -189,7 +260,9 @@ fn read_bounds(wire: &mut Wire<'_>, spec: ColumnSpec, parts: u8) -> Result<Bound
         let exact = parts & exact != 0;
         Ok(Some(match spec.order {
             BoundsOrder::Signed | BoundsOrder::Unsigned => Bound::Int(wire.i64("a bound")?),
-            BoundsOrder::Float => Bound::Float(f64::from_bits(u64::from_le_bytes(wire.array("a bound")?))),
+            BoundsOrder::Float => {
+                Bound::Float(f64::from_bits(u64::from_le_bytes(wire.array("a bound")?)))
+            }
             BoundsOrder::Bytewise => {
                 let len = wire.u32("a bound's length")? as usize;
                 // Fixed values are cut like any other.
@@ -200,9 +273,17 @@ fn read_bounds(wire: &mut Wire<'_>, spec: ColumnSpec, parts: u8) -> Result<Bound
                         limit: MAX_BOUND_BYTES as u64,
                     });
                 }
-                Bound::Bytes { bytes: wire.take(len, "a bound")?.into(), exact }
+                Bound::Bytes {
+                    bytes: wire.take(len, "a bound")?.into(),
+                    exact,
+                }
             }
-            BoundsOrder::None => return Err(FormatError::corrupt("a column without order has bounds", parts)),
+            BoundsOrder::None => {
+                return Err(FormatError::corrupt(
+                    "a column without order has bounds",
+                    parts,
+                ));
+            }
         }))
     };
     Ok((read(HAS_MIN, MIN_EXACT)?, read(HAS_MAX, MAX_EXACT)?))

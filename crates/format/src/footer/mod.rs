@@ -35,7 +35,11 @@ pub struct GroupFooterBuilder {
 impl GroupFooterBuilder {
     /// A group of that many rows, without columns yet.
     pub fn new(rows: u32) -> Self {
-        Self { rows, columns: Vec::new(), entries: Vec::new() }
+        Self {
+            rows,
+            columns: Vec::new(),
+            entries: Vec::new(),
+        }
     }
 
     /// Adds the next column: where its chunk lies in the group, its length, and its metadata.
@@ -43,7 +47,8 @@ impl GroupFooterBuilder {
         let start = self.entries.len();
         column::write(&mut self.entries, meta);
         let len = (self.entries.len() - start) as u32;
-        self.columns.push((column_offset_in_group, column_len, start as u32, len));
+        self.columns
+            .push((column_offset_in_group, column_len, start as u32, len));
     }
 
     /// The footer's bytes.
@@ -98,23 +103,41 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
         }
         let version = u16::from_le_bytes(reader.array("a group footer")?);
         if version != FORMAT_VERSION {
-            return Err(FormatError::UnknownVersion { found: version, supported: FORMAT_VERSION });
+            return Err(FormatError::UnknownVersion {
+                found: version,
+                supported: FORMAT_VERSION,
+            });
         }
         let reserved = u16::from_le_bytes(reader.array("a group footer")?);
         if reserved != 0 {
-            return Err(FormatError::corrupt("reserved bytes of a group footer are set", reserved));
+            return Err(FormatError::corrupt(
+                "reserved bytes of a group footer are set",
+                reserved,
+            ));
         }
         let stored = u64::from_le_bytes(reader.array("a group footer")?);
         let computed = footer_checksum(data);
         if stored != computed {
-            return Err(FormatError::Checksum { what: "a group footer", stored, computed });
+            return Err(FormatError::Checksum {
+                what: "a group footer",
+                stored,
+                computed,
+            });
         }
         let rows = u32::from_le_bytes(reader.array("a group footer")?);
         let columns = u32::from_le_bytes(reader.array("a group footer")?) as usize;
         if columns > (data.len() - HEADER) / ENTRY {
-            return Err(FormatError::truncated("a group footer's directory", columns.saturating_mul(ENTRY), data.len()));
+            return Err(FormatError::truncated(
+                "a group footer's directory",
+                columns.saturating_mul(ENTRY),
+                data.len(),
+            ));
         }
-        Ok(Self { bytes, rows, columns })
+        Ok(Self {
+            bytes,
+            rows,
+            columns,
+        })
     }
 
     /// Rows of the group.
@@ -132,7 +155,10 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
         let (offset, len, entry) = self.entry(index)?;
         let meta = column::read(entry)?;
         if meta.rows != self.rows {
-            return Err(FormatError::corrupt("a chunk's rows are not its group's", meta.rows));
+            return Err(FormatError::corrupt(
+                "a chunk's rows are not its group's",
+                meta.rows,
+            ));
         }
         Ok((offset, len, meta))
     }
@@ -144,7 +170,10 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
 
     fn entry(&self, index: usize) -> Result<(u64, u64, &[u8]), FormatError> {
         if index >= self.columns {
-            return Err(FormatError::corrupt("a group footer has no such column", index));
+            return Err(FormatError::corrupt(
+                "a group footer has no such column",
+                index,
+            ));
         }
         let data = self.bytes.as_ref();
         let mut reader = wire::Wire::new(&data[HEADER + index * ENTRY..]);
@@ -153,7 +182,11 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
         let start = u32::from_le_bytes(reader.array("a directory entry")?) as usize;
         let size = u32::from_le_bytes(reader.array("a directory entry")?) as usize;
         let end = start.saturating_add(size);
-        let entry = data.get(start..end).ok_or(FormatError::truncated("a column's entry", end, data.len()))?;
+        let entry = data.get(start..end).ok_or(FormatError::truncated(
+            "a column's entry",
+            end,
+            data.len(),
+        ))?;
         Ok((offset, len, entry))
     }
 }

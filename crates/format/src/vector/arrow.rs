@@ -7,8 +7,9 @@ use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Int32Array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 
 use super::{Body, Vector};
+use crate::encoding::alp::Float;
 use crate::types::PhysicalType;
-use crate::values::{Typed, Values};
+use crate::values::Values;
 
 impl Vector {
     /// All rows as an Arrow array: BooleanArray, Int8Array to Int64Array, Float32Array, Float64Array,
@@ -67,7 +68,10 @@ impl Vector {
                     data.resize(width * self.rows, 0);
                 }
                 self.for_each_place(|_, bytes| data.extend_from_slice(bytes));
-                Values::Fixed { width, data: Buffer::from_vec(data) }
+                Values::Fixed {
+                    width,
+                    data: Buffer::from_vec(data),
+                }
             }
             PhysicalType::Bytes => {
                 let mut offsets: Vec<i32> = Vec::with_capacity(self.rows + 1);
@@ -81,12 +85,15 @@ impl Vector {
                     // At most the decoded size, which fits.
                     offsets.push(data.len() as i32);
                 });
-                Values::Bytes { offsets: offsets.into(), data: Buffer::from_vec(data) }
+                Values::Bytes {
+                    offsets: offsets.into(),
+                    data: Buffer::from_vec(data),
+                }
             }
         }
     }
 
-    fn numbers<T: Typed>(&self) -> Values {
+    fn numbers<T: Float>(&self) -> Values {
         let mut out: Vec<T> = Vec::new();
         self.fill::<T, T>(&mut out, |v| v);
         T::wrap(ScalarBuffer::from(out))

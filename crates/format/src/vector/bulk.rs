@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::{Body, Vector};
 use crate::dictionary::Dictionary;
+use crate::encoding::alp::Float;
 use crate::native::Native;
 use crate::types::PhysicalType;
-use crate::values::Typed;
 
 impl Vector {
     /// Appends all rows of a by-value vector, mapped. `T` must be the column's width. NULL rows give anything.
-    pub(super) fn fill<T: Typed, O: Copy + Default>(&self, out: &mut Vec<O>, map: impl Fn(T) -> O) {
+    pub(super) fn fill<T: Float, O: Copy + Default>(&self, out: &mut Vec<O>, map: impl Fn(T) -> O) {
         out.reserve(self.rows);
         match &self.body {
             Body::AllNull => out.resize(out.len() + self.rows, O::default()),
@@ -22,6 +22,7 @@ impl Vector {
             }
             Body::BitPacked(packed) => packed.extend_into(out, |v| map(T::truncate(v as i64))),
             Body::Delta(delta) => delta.extend_into(out, |v| map(T::truncate(v))),
+            Body::Alp(alp) => alp.extend_into(out, map),
             Body::Dictionary(codes, dictionary) => {
                 let values = T::of(dictionary.values());
                 codes.extend_into(out, |code| map(values[code as usize]));
@@ -40,16 +41,22 @@ impl Vector {
             (PhysicalType::Int16, false) => self.fill::<i16, i64>(out, Native::widen),
             (PhysicalType::Int16, true) => self.fill::<i16, i64>(out, Native::widen_unsigned),
             (PhysicalType::Int32, false) => self.fill::<i32, i64>(out, Native::widen),
-            (PhysicalType::Int32, true) | (PhysicalType::Float32, _) => self.fill::<i32, i64>(out, Native::widen_unsigned),
+            (PhysicalType::Int32, true) | (PhysicalType::Float32, _) => {
+                self.fill::<i32, i64>(out, Native::widen_unsigned)
+            }
             (PhysicalType::Int64 | PhysicalType::Float64, _) => self.fill::<i64, i64>(out, |v| v),
-            (PhysicalType::Fixed(_) | PhysicalType::Bytes, _) => panic!("byte strings were read as integers"),
+            (PhysicalType::Fixed(_) | PhysicalType::Bytes, _) => {
+                panic!("byte strings were read as integers")
+            }
         }
     }
 
     /// Appends all rows of a float vector, singles widened; NULL rows give any number. Panics on other types.
     pub fn decode_floats(&self, out: &mut Vec<f64>) {
         match self.spec.physical {
-            PhysicalType::Float32 => self.fill::<i32, f64>(out, |v| f64::from(f32::from_bits(v as u32))),
+            PhysicalType::Float32 => {
+                self.fill::<i32, f64>(out, |v| f64::from(f32::from_bits(v as u32)))
+            }
             PhysicalType::Float64 => self.fill::<i64, f64>(out, |v| f64::from_bits(v as u64)),
             other => panic!("{other:?} was read as floats"),
         }
@@ -69,7 +76,11 @@ impl Vector {
 
     /// Calls `take` with each row of a Fixed or Bytes vector in order, `None` for NULL. Panics on other types.
     pub fn for_each_bytes<'a>(&'a self, mut take: impl FnMut(usize, Option<&'a [u8]>)) {
-        assert!(self.spec.physical.is_bytes(), "{:?} was read as byte strings", self.spec.physical);
+        assert!(
+            self.spec.physical.is_bytes(),
+            "{:?} was read as byte strings",
+            self.spec.physical
+        );
         match &self.nulls {
             None => {
                 if let Body::AllNull = self.body {
@@ -78,7 +89,9 @@ impl Vector {
                     self.for_each_place(|row, bytes| take(row, Some(bytes)));
                 }
             }
-            Some(nulls) => self.for_each_place(|row, bytes| take(row, nulls.is_valid(row).then_some(bytes))),
+            Some(nulls) => {
+                self.for_each_place(|row, bytes| take(row, nulls.is_valid(row).then_some(bytes)))
+            }
         }
     }
 
@@ -109,7 +122,7 @@ impl Vector {
                     }
                 });
             }
-            Body::AllNull | Body::BitPacked(_) | Body::Delta(_) => {}
+            Body::AllNull | Body::BitPacked(_) | Body::Delta(_) | Body::Alp(_) => {}
         }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow_buffer::NullBuffer;
 
 use crate::dictionary::Dictionary;
+use crate::encoding::alp::Alp;
 use crate::encoding::delta::Delta;
 use crate::encoding::run_length::Runs;
 use crate::options::Encoding;
@@ -35,6 +36,8 @@ enum Body {
     RunLength(Runs),
     BitPacked(Packed),
     Delta(Delta),
+    /// Of Float32 or Float64.
+    Alp(Alp),
     /// Every code is below the dictionary's length.
     Dictionary(Packed, Arc<Dictionary>),
 }
@@ -76,6 +79,7 @@ impl Vector {
             Body::RunLength(_) => Encoding::RunLength,
             Body::BitPacked(_) => Encoding::BitPacked,
             Body::Delta(_) => Encoding::Delta,
+            Body::Alp(_) => Encoding::Alp,
             Body::Dictionary(..) => Encoding::Dictionary,
         }
     }
@@ -130,7 +134,13 @@ impl Vector {
             Body::RunLength(runs) => runs.values.get(self.spec, runs.run_of(index)),
             Body::BitPacked(packed) => self.number(packed.get(index) as i64),
             Body::Delta(delta) => self.number(delta.get(index)),
-            Body::Dictionary(codes, dictionary) => dictionary.values().get(self.spec, codes.get(index) as usize),
+            Body::Alp(alp) if self.spec.physical == PhysicalType::Float32 => {
+                value_of(self.spec, alp.get::<i32>(index))
+            }
+            Body::Alp(alp) => value_of(self.spec, alp.get::<i64>(index)),
+            Body::Dictionary(codes, dictionary) => dictionary
+                .values()
+                .get(self.spec, codes.get(index) as usize),
         }
     }
 
@@ -153,6 +163,7 @@ impl Vector {
             Body::RunLength(runs) => runs.ends.len() * 4 + runs.values.memory_size(),
             Body::BitPacked(packed) | Body::Dictionary(packed, _) => packed.words().len() * 8,
             Body::Delta(delta) => delta.memory_size(),
+            Body::Alp(alp) => alp.memory_size(),
         };
         size_of::<Self>() + body + self.nulls.as_ref().map_or(0, |n| n.len() / 8)
     }
@@ -175,7 +186,10 @@ impl Vector {
                 let mut total = 0;
                 let reference = codes.reference();
                 codes.for_each_block(|block| {
-                    total += block.iter().map(|c| dictionary.values().bytes((c + reference) as usize).len()).sum::<usize>();
+                    total += block
+                        .iter()
+                        .map(|c| dictionary.values().bytes((c + reference) as usize).len())
+                        .sum::<usize>();
                 });
                 total
             }

@@ -6,6 +6,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 
 use super::{Body, Vector};
 use crate::dictionary::Dictionary;
+use crate::encoding::alp::Alp;
 use crate::encoding::delta::Delta;
 use crate::encoding::run_length::Runs;
 use crate::error::FormatError;
@@ -32,16 +33,36 @@ impl Vector {
                 limit: MAX_VECTOR_ROWS as u64,
             });
         }
+        if let PhysicalType::Fixed(width) = spec.physical
+            && rows * usize::from(width) > MAX_SECTION as usize
+        {
+            return Err(FormatError::TooLarge {
+                what: "a vector's decoded size",
+                value: rows as u64 * u64::from(width),
+                limit: MAX_SECTION.into(),
+            });
+        }
         if meta.null_count > meta.rows {
-            return Err(FormatError::corrupt("a vector has more NULLs than rows", meta.null_count));
+            return Err(FormatError::corrupt(
+                "a vector has more NULLs than rows",
+                meta.null_count,
+            ));
         }
         let mut reader = Reader::open(&meta.section, bytes, meta.context(spec), "a vector")?;
         if meta.null_count == meta.rows {
             if meta.encoding != Encoding::Constant {
-                return Err(FormatError::corrupt("a vector without values is not constant", meta.encoding as u8));
+                return Err(FormatError::corrupt(
+                    "a vector without values is not constant",
+                    meta.encoding as u8,
+                ));
             }
             reader.finish()?;
-            return Ok(Self { spec, rows, nulls: None, body: Body::AllNull });
+            return Ok(Self {
+                spec,
+                rows,
+                nulls: None,
+                body: Body::AllNull,
+            });
         }
         let nulls = match meta.null_count {
             0 => None,
@@ -49,7 +70,10 @@ impl Vector {
                 let bits = reader.take_padded(rows.div_ceil(8), "a vector's validity")?;
                 let nulls = NullBuffer::new(BooleanBuffer::new(bits, 0, rows));
                 if nulls.null_count() != expected as usize {
-                    return Err(FormatError::corrupt("a vector's validity has another number of NULLs", nulls.null_count()));
+                    return Err(FormatError::corrupt(
+                        "a vector's validity has another number of NULLs",
+                        nulls.null_count(),
+                    ));
                 }
                 Some(nulls)
             }
@@ -65,13 +89,22 @@ impl Vector {
                 Body::BitPacked(packed)
             }
             Encoding::Delta if by_value => Body::Delta(Delta::read(rows, &mut reader)?),
-            Encoding::BitPacked | Encoding::Delta => {
-                return Err(FormatError::corrupt("an encoding of integers is used for byte strings", meta.encoding as u8));
+            Encoding::Alp if spec.physical.is_float() => {
+                Body::Alp(Alp::read(spec, rows, &mut reader)?)
+            }
+            Encoding::BitPacked | Encoding::Delta | Encoding::Alp => {
+                return Err(FormatError::corrupt(
+                    "an encoding is used for a type it cannot hold",
+                    meta.encoding as u8,
+                ));
             }
             Encoding::Dictionary => {
                 let dictionary = dictionary.ok_or(FormatError::MissingDictionary)?;
-                if dictionary.spec().physical != spec.physical {
-                    return Err(FormatError::corrupt("a dictionary is of another type", dictionary.spec().physical.to_tag().0));
+                if dictionary.spec() != spec {
+                    return Err(FormatError::corrupt(
+                        "a dictionary is of another type",
+                        dictionary.spec().physical.to_tag().0,
+                    ));
                 }
                 let codes = reader.take_packed(rows, "codes")?;
                 reader.finish()?;
@@ -79,7 +112,12 @@ impl Vector {
                 Body::Dictionary(codes, dictionary)
             }
         };
-        let vector = Self { spec, rows, nulls, body };
+        let vector = Self {
+            spec,
+            rows,
+            nulls,
+            body,
+        };
         vector.check_decoded_size()?;
         Ok(vector)
     }
@@ -87,9 +125,9 @@ impl Vector {
     /// A short stored vector can stand for many long strings; what Arrow's 32-bit offsets cannot hold is refused.
     fn check_decoded_size(&self) -> Result<(), FormatError> {
         let longest = match (&self.body, self.spec.physical) {
-            (Body::Constant(values), PhysicalType::Bytes | PhysicalType::Fixed(_)) => values.max_width(),
-            (Body::RunLength(runs), PhysicalType::Bytes | PhysicalType::Fixed(_)) => runs.values.max_width(),
-            (Body::Dictionary(_, dictionary), PhysicalType::Bytes | PhysicalType::Fixed(_)) => dictionary.max_width(),
+            (Body::Constant(values), PhysicalType::Bytes) => values.max_width(),
+            (Body::RunLength(runs), PhysicalType::Bytes) => runs.values.max_width(),
+            (Body::Dictionary(_, dictionary), PhysicalType::Bytes) => dictionary.max_width(),
             _ => return Ok(()),
         };
         let limit = MAX_SECTION as usize;
@@ -106,13 +144,24 @@ impl Vector {
 
 fn check_codes(codes: &Packed, len: usize) -> Result<(), FormatError> {
     let len = len as u64;
-    let widest = if codes.width() >= 64 { u64::MAX } else { (1 << codes.width()) - 1 };
+    let widest = if codes.width() >= 64 {
+        u64::MAX
+    } else {
+        (1 << codes.width()) - 1
+    };
     // Most often the width alone says that no code is too large.
-    if codes.reference().checked_add(widest).is_some_and(|max| max < len) {
+    if codes
+        .reference()
+        .checked_add(widest)
+        .is_some_and(|max| max < len)
+    {
         return Ok(());
     }
     match codes.reference().checked_add(codes.max_distance()) {
         Some(max) if max < len => Ok(()),
-        max => Err(FormatError::corrupt("a code is not in the dictionary", max.unwrap_or(u64::MAX))),
+        max => Err(FormatError::corrupt(
+            "a code is not in the dictionary",
+            max.unwrap_or(u64::MAX),
+        )),
     }
 }

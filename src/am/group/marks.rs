@@ -1,0 +1,277 @@
+//! Row marks: which rows of a group have a stub, and where.
+//!
+//! A row of a group has no tuple header. When a transaction first locks, updates or deletes it, the row is *thawed*: a
+//! stub is put on a row page, a tuple of its own external kind ([`STUB_FLAG`]) with a frozen xmin and the values of the
+//! indexed columns, and the group's head gets a mark `(row, stub)`. From then on heapam works on the stub: xmax, locks,
+//! MultiXacts, ctid chains and HOT are heap's own. The row is visible where its insert run and its stub both are. Stubs
+//! carry no row of their own: scans of row pages pass over them, so one that was left without a mark by a crash is
+//! harmless. VACUUM turns the mark of a dead stub into "gone".
+//!
+//! ```text
+//! marks page: next u32, count u32, reserved u64, then (row u32, block u32, offset u16, reserved u16) each
+//! ```
+
+use super::head;
+use crate::am::scan::pages::STUB_FLAG;
+use crate::am::storage::page::{self, PAYLOAD, PageKind};
+use crate::am::storage::{extent, vm};
+use crate::am::{heap, relation_name, tid};
+use crate::ports;
+use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
+use std::collections::BTreeMap;
+
+/// Where a marked row's stub is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Physical TID of the stub.
+    Stub { block: u32, offset: u16 },
+    /// The row is dead to everybody, and its index entries are gone.
+    Gone,
+}
+
+/// The marks of a group that this backend has read.
+#[derive(Debug, Default)]
+pub struct Marks {
+    pub version: u32,
+    rows: BTreeMap<u32, Mark>,
+    /// Marks read so far, the page read last and how many of its marks.
+    count: u32,
+    last: u32,
+    last_read: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct MarksHeader {
+    next: u32,
+    count: u32,
+    reserved: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct StoredMark {
+    row: u32,
+    block: u32,
+    offset: u16,
+    reserved: u16,
+}
+
+const _: () = assert!(size_of::<MarksHeader>() == 16 && size_of::<StoredMark>() == 12);
+
+const PER_PAGE: usize = (PAYLOAD - size_of::<MarksHeader>()) / size_of::<StoredMark>();
+
+impl Marks {
+    /// No marks read yet.
+    pub fn new(version: u32) -> Self {
+        Self { version, ..Self::default() }
+    }
+
+    pub fn get(&self, row: u32) -> Option<Mark> {
+        self.rows.get(&row).copied()
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn range(&self, first: u32, count: u32) -> Vec<(u32, Mark)> {
+        if self.rows.is_empty() {
+            return Vec::new();
+        }
+        self.rows.range(first..first.saturating_add(count)).map(|(r, m)| (*r, *m)).collect()
+    }
+
+    /// Reads marks appended since the last time; `first` and `count` come from the head.
+    ///
+    /// # Safety
+    /// `rel` is the group's open relation.
+    pub unsafe fn catch_up(&mut self, rel: pg_sys::Relation, group: u32, first: u32, count: u32) {
+        if self.count >= count {
+            return;
+        }
+        let mut block = if self.last == 0 { first } else { self.last };
+        while block != 0 && self.count < count {
+            // SAFETY: the page is share-locked while it is read.
+            unsafe {
+                let buffer = pg_sys::ReadBuffer(rel, block);
+                pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+                let header = header(rel, ports::buffer_page(buffer), group, block);
+                let stored = (*header).count.min(PER_PAGE as u32);
+                for i in self.last_read..stored {
+                    let mark = mark_at(header, i as usize).read();
+                    self.rows.insert(mark.row, decode(&mark));
+                    self.count += 1;
+                }
+                self.last = block;
+                self.last_read = stored;
+                let next = (*header).next;
+                pg_sys::UnlockReleaseBuffer(buffer);
+                if next != 0 {
+                    self.last_read = 0;
+                    self.last = next;
+                }
+                block = next;
+            }
+        }
+    }
+}
+
+fn decode(mark: &StoredMark) -> Mark {
+    if mark.block == 0 {
+        Mark::Gone
+    } else {
+        Mark::Stub { block: mark.block, offset: mark.offset }
+    }
+}
+
+unsafe fn header(
+    rel: pg_sys::Relation,
+    page: ports::Page,
+    group: u32,
+    block: u32,
+) -> *mut MarksHeader {
+    // SAFETY: the caller holds the page's lock or owns the copy.
+    unsafe {
+        if page::identify(page) != Some((PageKind::Marks as u16, u64::from(group))) {
+            ereport!(
+                PgLogLevel::ERROR,
+                PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+                format!(
+                    "block {block} of table \"{}\" does not hold row marks of row group {group}",
+                    relation_name(rel)
+                )
+            );
+        }
+        page::payload(page).cast()
+    }
+}
+
+unsafe fn mark_at(header: *mut MarksHeader, index: usize) -> *mut StoredMark {
+    // SAFETY: the caller keeps `index` below PER_PAGE.
+    unsafe { header.add(1).cast::<StoredMark>().add(index) }
+}
+
+/// Appends a mark to a group, clearing the visibility map bit of the row's block. Returns false if VACUUM replaced the
+/// group meanwhile: then the row must be looked up again.
+///
+/// # Safety
+/// `rel` is the group's open relation, locked for writing; the caller holds the row's thaw lock.
+pub unsafe fn append(
+    rel: pg_sys::Relation,
+    group: &super::Group,
+    row: u32,
+    row_tid: &pg_sys::ItemPointerData,
+    stub: &pg_sys::ItemPointerData,
+) -> bool {
+    // SAFETY: the head's exclusive lock serialises changes of the group's marks; pages are locked head first.
+    unsafe {
+        let mut spare: pg_sys::Buffer = 0;
+        loop {
+            let head_buffer = pg_sys::ReadBuffer(rel, group.entry.extent);
+            pg_sys::LockBuffer(head_buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+            let head = head::at(rel, ports::buffer_page(head_buffer), group.id);
+            if (*head).replaced != 0 {
+                pg_sys::UnlockReleaseBuffer(head_buffer);
+                if spare != 0 {
+                    pg_sys::ReleaseBuffer(spare);
+                }
+                return false;
+            }
+            let last = (*head).marks_last;
+            let tail = if last == 0 { 0 } else { pg_sys::ReadBuffer(rel, last) };
+            let mut full = true;
+            if tail != 0 {
+                pg_sys::LockBuffer(tail, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+                let tail_header = header(rel, ports::buffer_page(tail), group.id, last);
+                full = (*tail_header).count as usize >= PER_PAGE;
+            }
+            if full && spare == 0 {
+                // A page is added without the head's lock, then the state of things is looked at again.
+                if tail != 0 {
+                    pg_sys::UnlockReleaseBuffer(tail);
+                }
+                pg_sys::UnlockReleaseBuffer(head_buffer);
+                let block = extent::allocate(rel, 1);
+                spare = pg_sys::ReadBuffer(rel, block);
+                continue;
+            }
+            vm::clear(rel, tid::block_of(row_tid));
+            let state = pg_sys::GenericXLogStart(rel);
+            let head_page = pg_sys::GenericXLogRegisterBuffer(state, head_buffer, 0).cast();
+            let head = head::at(rel, head_page, group.id);
+            let target: ports::Page = if full {
+                pg_sys::LockBuffer(spare, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+                let page: ports::Page = pg_sys::GenericXLogRegisterBuffer(
+                    state,
+                    spare,
+                    pg_sys::GENERIC_XLOG_FULL_IMAGE as i32,
+                )
+                .cast();
+                page::init(page, PageKind::Marks, group.id.into());
+                let block = pg_sys::BufferGetBlockNumber(spare);
+                if tail == 0 {
+                    (*head).marks_first = block;
+                } else {
+                    let tail_page = pg_sys::GenericXLogRegisterBuffer(state, tail, 0).cast();
+                    (*header(rel, tail_page, group.id, last)).next = block;
+                }
+                (*head).marks_last = block;
+                page
+            } else {
+                pg_sys::GenericXLogRegisterBuffer(state, tail, 0).cast()
+            };
+            let marks = header(rel, target, group.id, (*head).marks_last);
+            mark_at(marks, (*marks).count as usize).write(StoredMark {
+                row,
+                block: tid::block_of(stub),
+                offset: stub.ip_posid,
+                reserved: 0,
+            });
+            (*marks).count += 1;
+            (*head).marks_count += 1;
+            pg_sys::GenericXLogFinish(state);
+            if tail != 0 {
+                pg_sys::UnlockReleaseBuffer(tail);
+            }
+            if full {
+                pg_sys::UnlockReleaseBuffer(spare);
+            } else if spare != 0 {
+                // Somebody else added a page first; ours stays a free page until VACUUM finds it.
+                pg_sys::ReleaseBuffer(spare);
+            }
+            pg_sys::UnlockReleaseBuffer(head_buffer);
+            return true;
+        }
+    }
+}
+
+/// Puts a stub on a row page: a frozen tuple with the values of the indexed columns, and NULL elsewhere.
+///
+/// heap_update compares those columns with the new version's to choose the lock strength and HOT.
+///
+/// # Safety
+/// `rel` is open for writing; `values` and `nulls` have an entry for each of its attributes.
+pub unsafe fn insert_stub(
+    rel: pg_sys::Relation,
+    values: *mut pg_sys::Datum,
+    nulls: *mut bool,
+) -> pg_sys::ItemPointerData {
+    // SAFETY: heap_insert stores a copy of the tuple; the statistics entry exists while the relation is counted.
+    unsafe {
+        let tuple = pg_sys::heap_form_tuple((*rel).rd_att, values, nulls);
+        (*(*tuple).t_data).t_infomask2 |= STUB_FLAG;
+        (*tuple).t_tableOid = (*rel).rd_id;
+        pg_sys::heap_insert(
+            rel,
+            tuple,
+            pg_sys::GetCurrentCommandId(true),
+            (pg_sys::HEAP_INSERT_FROZEN | pg_sys::HEAP_INSERT_NO_LOGICAL) as i32,
+            core::ptr::null_mut(),
+        );
+        let stub = (*tuple).t_self;
+        pg_sys::heap_freetuple(tuple);
+        heap::uncount_insert(rel);
+        stub
+    }
+}

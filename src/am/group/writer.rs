@@ -1,0 +1,87 @@
+//! Writes a row group: columns are encoded, the bytes go to an extent, then the directory learns of it.
+
+use super::head::{GroupHead, InsertRun};
+use crate::am::storage::directory::Entry;
+use crate::am::storage::extent;
+use crate::am::storage::page::PageKind;
+use columnar_format::{ColumnBuilder, EncodeOptions, EncodedChunk, GroupFooterBuilder, encode_chunk};
+use pgrx::pg_sys;
+
+/// A group's bytes, ready to be written.
+#[derive(Debug)]
+pub struct EncodedGroup {
+    bytes: Vec<u8>,
+    footer_offset: u32,
+    footer_len: u32,
+    rows: u32,
+}
+
+/// Encodes the columns of a group.
+pub fn encode(columns: &[ColumnBuilder], rows: u32, options: &EncodeOptions) -> EncodedGroup {
+    let chunks = crate::threads::map(columns, |column| encode_chunk(column, options));
+    assemble(&chunks, rows)
+}
+
+fn assemble(chunks: &[EncodedChunk], rows: u32) -> EncodedGroup {
+    let mut footer = GroupFooterBuilder::new(rows);
+    let total: usize = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+    let mut bytes = Vec::with_capacity(total + 1024);
+    for chunk in chunks {
+        footer.add(bytes.len() as u64, chunk.bytes.len() as u64, &chunk.meta);
+        bytes.extend_from_slice(&chunk.bytes);
+    }
+    let footer_offset = bytes.len() as u32;
+    bytes.extend_from_slice(&footer.finish());
+    let footer_len = bytes.len() as u32 - footer_offset;
+    EncodedGroup { bytes, footer_offset, footer_len, rows }
+}
+
+/// Writes an encoded group to a new extent. The entry returned lacks what the caller knows: kind and row numbers.
+///
+/// # Safety
+/// `rel` is an open relation of this access method with a metapage, locked for writing; `group` is a new number.
+pub unsafe fn write(
+    rel: pg_sys::Relation,
+    group: u32,
+    encoded: &EncodedGroup,
+    runs: &[InsertRun],
+) -> Entry {
+    // SAFETY: the extent is this backend's until the directory names it.
+    unsafe {
+        let pages = 1 + extent::pages_for(encoded.bytes.len());
+        let first = extent::allocate(rel, pages);
+        let strategy = pg_sys::GetAccessStrategy(pg_sys::BufferAccessStrategyType::BAS_BULKWRITE);
+        extent::write(
+            rel,
+            first + 1,
+            PageKind::GroupData,
+            group.into(),
+            &encoded.bytes,
+            strategy,
+        );
+        let head = GroupHead::new(
+            group,
+            encoded.rows,
+            encoded.footer_offset,
+            encoded.footer_len,
+            runs.len(),
+        );
+        extent::write(
+            rel,
+            first,
+            PageKind::GroupHead,
+            group.into(),
+            &head.to_bytes(runs),
+            strategy,
+        );
+        pg_sys::FreeAccessStrategy(strategy);
+        Entry {
+            group,
+            rows: encoded.rows,
+            extent: first,
+            extent_pages: pages,
+            bytes: encoded.bytes.len() as u32,
+            ..Entry::default()
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Parallel scans: workers claim row groups and runs of row pages from a counter in shared memory.
+//!
+//! The leader's view of the directory travels with the counter, since a worker that read the directory itself might see
+//! rows in a group that the leader's view has on row pages, or the other way round.
+
+use super::Unit;
+use crate::am::group::{Group, cache};
+use crate::am::storage::directory::{Entry, SlotAddress};
+use crate::am::write;
+use crate::ports;
+use core::cell::RefCell;
+use core::sync::atomic::{AtomicU64, Ordering};
+use pgrx::pg_sys;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Row pages claimed at a time.
+const PAGES_PER_CLAIM: u32 = 64;
+
+/// Shared state of a parallel scan; `groups` stored groups follow it.
+#[repr(C)]
+pub struct ParallelScan {
+    base: pg_sys::ParallelTableScanDescData,
+    pub blocks: u32,
+    groups: u32,
+    next: AtomicU64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct StoredGroup {
+    slot_block: u32,
+    slot_index: u32,
+    entry: Entry,
+}
+
+/// The view of the directory between the estimate of a parallel scan's size and its set-up.
+type Pending = HashMap<(u32, u32, u32), Vec<StoredGroup>>;
+
+thread_local! {
+    static PENDING: RefCell<Pending> = RefCell::default();
+}
+
+unsafe fn current_groups(rel: pg_sys::Relation) -> Vec<StoredGroup> {
+    // SAFETY: the relation is open.
+    unsafe {
+        write::flush(rel);
+        let Some(directory) = cache::open(rel) else { return Vec::new() };
+        directory
+            .groups
+            .iter()
+            .map(|group| StoredGroup {
+                slot_block: group.slot.block,
+                slot_index: group.slot.index.into(),
+                entry: group.entry,
+            })
+            .collect()
+    }
+}
+
+/// Bytes a parallel scan needs in shared memory (`parallelscan_estimate`).
+///
+/// # Safety
+/// `rel` is an open relation of this access method.
+pub unsafe fn estimate(rel: pg_sys::Relation) -> usize {
+    // SAFETY: as the caller's.
+    let groups = unsafe { current_groups(rel) };
+    let bytes = size_of::<ParallelScan>() + groups.len() * size_of::<StoredGroup>();
+    PENDING.with(|cell| cell.borrow_mut().insert(ports::relation_locator(rel), groups));
+    bytes
+}
+
+/// Sets up the shared state (`parallelscan_initialize`).
+///
+/// # Safety
+/// `shared` has room for the bytes of the last [`estimate`] of this relation.
+pub unsafe fn initialize(rel: pg_sys::Relation, shared: pg_sys::ParallelTableScanDesc) -> usize {
+    let groups = PENDING
+        .with(|cell| cell.borrow_mut().remove(&ports::relation_locator(rel)))
+        .unwrap_or_else(|| pgrx::error!("parallel scan was set up without an estimate"));
+    let bytes = size_of::<ParallelScan>() + groups.len() * size_of::<StoredGroup>();
+    // SAFETY: as the caller's.
+    unsafe {
+        let shared = shared.cast::<ParallelScan>();
+        #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
+        {
+            (*shared).base.phs_relid = (*rel).rd_id;
+        }
+        #[cfg(feature = "pg18")]
+        {
+            (*shared).base.phs_locator = (*rel).rd_locator;
+        }
+        (*shared).base.phs_syncscan = false;
+        (*shared).blocks =
+            pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
+        (*shared).groups = groups.len() as u32;
+        (&raw mut (*shared).next).write(AtomicU64::new(0));
+        let stored = shared.add(1).cast::<StoredGroup>();
+        core::ptr::copy_nonoverlapping(groups.as_ptr(), stored, groups.len());
+    }
+    bytes
+}
+
+/// Rewinds the shared state for a rescan (`parallelscan_reinitialize`).
+///
+/// # Safety
+/// `shared` was set up by [`initialize`].
+pub unsafe fn reinitialize(shared: pg_sys::ParallelTableScanDesc) {
+    // SAFETY: as the caller's.
+    unsafe { (*shared.cast::<ParallelScan>()).next.store(0, Ordering::Relaxed) };
+}
+
+/// The row groups of a parallel scan, as the leader saw them.
+///
+/// # Safety
+/// `shared` was set up by [`initialize`] for `rel`.
+pub unsafe fn groups(rel: pg_sys::Relation, shared: *mut ParallelScan) -> Vec<Rc<Group>> {
+    // SAFETY: `groups` entries follow the head.
+    unsafe {
+        let stored = core::slice::from_raw_parts(
+            shared.add(1).cast::<StoredGroup>(),
+            (*shared).groups as usize,
+        );
+        let known = cache::open(rel);
+        stored
+            .iter()
+            .map(|group| {
+                let cached = known.as_ref().and_then(|d| d.group(group.entry.group));
+                cached.filter(|c| c.entry == group.entry).unwrap_or_else(|| {
+                    let slot = SlotAddress {
+                        block: group.slot_block,
+                        index: group.slot_index as u16,
+                    };
+                    Rc::new(Group::new(slot, group.entry))
+                })
+            })
+            .collect()
+    }
+}
+
+/// Claims the next part of a parallel scan.
+///
+/// # Safety
+/// `shared` was set up by [`initialize`]; `groups` came from [`groups`].
+pub unsafe fn claim(shared: *mut ParallelScan, groups: &[Rc<Group>]) -> Option<Unit> {
+    // SAFETY: the shared state lives as long as the scan.
+    let (claimed, blocks) =
+        unsafe { ((*shared).next.fetch_add(1, Ordering::Relaxed), (*shared).blocks) };
+    if let Some(group) = groups.get(claimed as usize) {
+        return Some(Unit::Group(group.clone()));
+    }
+    let first = 1 + (claimed - groups.len() as u64) * u64::from(PAGES_PER_CLAIM);
+    if first >= u64::from(blocks) {
+        return None;
+    }
+    let first = first as u32;
+    Some(Unit::Pages { first, count: PAGES_PER_CLAIM.min(blocks - first) })
+}

@@ -1,0 +1,121 @@
+//! Which rows of a group a snapshot sees: insert runs, then marks.
+
+use super::pages;
+use crate::am::group::marks::Mark;
+use crate::am::group::{Group, visibility};
+use crate::am::heap;
+use crate::ports;
+use pgrx::pg_sys;
+use std::rc::Rc;
+
+/// Appends the rows of `first .. first + count` that the snapshot sees.
+///
+/// # Safety
+/// `rel` is the group's open relation and `snapshot` alive.
+pub unsafe fn visible(
+    rel: pg_sys::Relation,
+    group: &Rc<Group>,
+    first: u32,
+    count: u32,
+    snapshot: pg_sys::Snapshot,
+    rows: &mut Vec<u32>,
+) {
+    let end = first.saturating_add(count).min(group.rows());
+    // SAFETY: as the caller's.
+    unsafe {
+        group.refresh(rel);
+        for run in group.runs() {
+            let (low, high) = (run.first.max(first), (run.first + run.rows).min(end));
+            if low < high && visibility::sees(rel, &run, snapshot) {
+                rows.extend(low..high);
+            }
+        }
+        if let Some(map) = group.tid_map(rel) {
+            rows.retain(|&row| map.tid(row).is_some());
+        }
+        let marks = group.marks_in(first, end - first);
+        if !marks.is_empty() {
+            let mut stubs = StubReader::new(rel, snapshot);
+            let mut hidden = Vec::new();
+            for (row, mark) in marks {
+                if !stubs.visible(mark) {
+                    hidden.push(row);
+                }
+            }
+            rows.retain(|row| hidden.binary_search(row).is_err());
+        }
+    }
+}
+
+/// Judges stubs, keeping the page of the last one pinned.
+#[derive(Debug)]
+pub struct StubReader {
+    rel: pg_sys::Relation,
+    snapshot: pg_sys::Snapshot,
+    buffer: pg_sys::Buffer,
+    block: u32,
+}
+
+impl StubReader {
+    /// # Safety
+    /// `rel` stays open and `snapshot` alive.
+    pub unsafe fn new(rel: pg_sys::Relation, snapshot: pg_sys::Snapshot) -> Self {
+        Self { rel, snapshot, buffer: pg_sys::InvalidBuffer as i32, block: 0 }
+    }
+
+    /// Whether the row of a mark is still there for the snapshot.
+    pub fn visible(&mut self, mark: Mark) -> bool {
+        let Mark::Stub { block, offset } = mark else { return false };
+        // SAFETY: the page is pinned and share-locked while the stub is judged.
+        unsafe {
+            if self.buffer == pg_sys::InvalidBuffer as i32 || self.block != block {
+                self.release();
+                self.buffer = pg_sys::ReadBuffer(self.rel, block);
+                self.block = block;
+            }
+            pg_sys::LockBuffer(self.buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            let page = ports::buffer_page(self.buffer);
+            let mut visible = false;
+            if offset <= heap::max_offset(page)
+                && heap::line_pointer_flags(page, offset) == pg_sys::LP_NORMAL
+            {
+                let mut tuple = heap::tuple_at(self.rel, page, block, offset);
+                if pages::is_stub(tuple.t_data) {
+                    visible = pg_sys::HeapTupleSatisfiesVisibility(
+                        &raw mut tuple,
+                        self.snapshot,
+                        self.buffer,
+                    );
+                    if pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 {
+                        pg_sys::HeapCheckForSerializableConflictOut(
+                            visible,
+                            self.rel,
+                            &raw mut tuple,
+                            self.buffer,
+                            self.snapshot,
+                        );
+                    }
+                }
+            }
+            pg_sys::LockBuffer(self.buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+            visible
+        }
+    }
+
+    fn release(&mut self) {
+        if self.buffer != pg_sys::InvalidBuffer as i32 {
+            // SAFETY: the pin is ours.
+            unsafe { pg_sys::ReleaseBuffer(self.buffer) };
+            self.buffer = pg_sys::InvalidBuffer as i32;
+        }
+    }
+}
+
+impl Drop for StubReader {
+    fn drop(&mut self) {
+        // While unwinding, the transaction's end releases the pin.
+        if !std::thread::panicking() {
+            self.release();
+        }
+    }
+}

@@ -1,0 +1,528 @@
+//! Tuple table slots of this access method: a tuple of a row page, or a row of a row group decoded column by column.
+//!
+//! The slot begins with the server's BufferHeapTupleTableSlot, so that it serves heapam as it is (see
+//! [`as_buffer_slot`]). A row of a group is decoded lazily: columns up to the one asked for, into memory of the slot.
+
+use super::group::{Group, head::InsertRun, types};
+use core::ptr;
+use pgrx::pg_sys;
+use std::rc::Rc;
+
+/// The slot.
+#[repr(C)]
+pub struct ColumnarSlot {
+    heap: pg_sys::BufferHeapTupleTableSlot,
+    /// An `Rc<Group>` turned raw, or null for a tuple of a row page.
+    group: *const Group,
+    rel: pg_sys::Relation,
+    row: u32,
+    run: InsertRun,
+    xmax: pg_sys::TransactionId,
+    arena: Arena,
+}
+
+/// Memory for the by-reference values of the slot's row.
+#[repr(C)]
+struct Arena {
+    context: pg_sys::MemoryContext,
+    block: *mut u8,
+    size: usize,
+    used: usize,
+    /// Blocks that were full; each begins with a pointer to the next.
+    full: *mut u8,
+}
+
+const FIRST_BLOCK: usize = 8192;
+const BLOCK_HEADER: usize = 8;
+
+impl types::DatumArena for Arena {
+    fn allocate(&mut self, len: usize) -> *mut u8 {
+        let len = len.next_multiple_of(8);
+        if self.block.is_null() || self.used + len > self.size {
+            self.grow(len);
+        }
+        // SAFETY: `grow` made room.
+        let at = unsafe { self.block.add(self.used) };
+        self.used += len;
+        at
+    }
+}
+
+impl Arena {
+    fn grow(&mut self, len: usize) {
+        let size = (len + BLOCK_HEADER).max(self.size * 2).max(FIRST_BLOCK);
+        // SAFETY: blocks are chained through their first word and freed by `reset`.
+        unsafe {
+            if !self.block.is_null() {
+                self.block.cast::<*mut u8>().write(self.full);
+                self.full = self.block;
+            }
+            self.block = pg_sys::MemoryContextAllocHuge(self.context, size).cast();
+        }
+        self.size = size;
+        self.used = BLOCK_HEADER;
+    }
+
+    fn reset(&mut self) {
+        self.used = BLOCK_HEADER;
+        while !self.full.is_null() {
+            // SAFETY: see `grow`.
+            unsafe {
+                let next = self.full.cast::<*mut u8>().read();
+                pg_sys::pfree(self.full.cast());
+                self.full = next;
+            }
+        }
+        if self.size > FIRST_BLOCK * 16 {
+            self.free();
+        }
+    }
+
+    fn free(&mut self) {
+        if !self.block.is_null() {
+            // SAFETY: the block is the arena's own.
+            unsafe { pg_sys::pfree(self.block.cast()) };
+            self.block = ptr::null_mut();
+            self.size = 0;
+        }
+    }
+}
+
+struct Ops(core::cell::UnsafeCell<pg_sys::TupleTableSlotOps>);
+
+// SAFETY: written once while the library is loaded, before any slot exists; a backend has one thread.
+unsafe impl Sync for Ops {}
+
+static OPS: Ops = Ops(core::cell::UnsafeCell::new(pg_sys::TupleTableSlotOps {
+    base_slot_size: size_of::<ColumnarSlot>(),
+    init: None,
+    release: Some(release),
+    clear: Some(clear),
+    getsomeattrs: Some(getsomeattrs),
+    getsysattr: Some(getsysattr),
+    #[cfg(feature = "pg18")]
+    is_current_xact_tuple: Some(is_current_xact_tuple),
+    #[cfg(feature = "pg17")]
+    is_current_xact_tuple: Some(is_current_xact_tuple),
+    materialize: Some(materialize),
+    copyslot: Some(copyslot),
+    get_heap_tuple: Some(get_heap_tuple),
+    get_minimal_tuple: None,
+    copy_heap_tuple: Some(copy_heap_tuple),
+    copy_minimal_tuple: Some(copy_minimal_tuple),
+}));
+
+/// The slot's operations, for `slot_callbacks`.
+pub fn ops() -> *const pg_sys::TupleTableSlotOps {
+    // SAFETY: `init` is a no-op of the server's; the static lives as long as the process.
+    unsafe {
+        (*OPS.0.get()).init = heap_ops().init;
+    }
+    OPS.0.get()
+}
+
+fn heap_ops() -> &'static pg_sys::TupleTableSlotOps {
+    // SAFETY: a constant of the server.
+    unsafe { &*(&raw const pg_sys::TTSOpsBufferHeapTuple) }
+}
+
+/// Whether a slot is of this access method.
+///
+/// # Safety
+/// `slot` is a live slot.
+pub unsafe fn is_ours(slot: *mut pg_sys::TupleTableSlot) -> bool {
+    // SAFETY: as the caller's.
+    unsafe { core::ptr::eq((*slot).tts_ops, OPS.0.get()) }
+}
+
+fn columnar(slot: *mut pg_sys::TupleTableSlot) -> &'static mut ColumnarSlot {
+    // SAFETY: slot operations get slots of their own kind, alive for the call; the reference does not leave it.
+    unsafe { &mut *slot.cast::<ColumnarSlot>() }
+}
+
+/// Runs a heapam call on a slot, which passes for a buffer heap slot meanwhile: heapam checks the slot's kind.
+///
+/// # Safety
+/// `slot` is a live slot; `call` treats it as a buffer heap slot at most.
+pub unsafe fn as_buffer_slot<R>(
+    slot: *mut pg_sys::TupleTableSlot,
+    call: impl FnOnce(*mut pg_sys::TupleTableSlot) -> R,
+) -> R {
+    // SAFETY: the kinds share their layout up to our own fields, which are empty after a clear.
+    unsafe {
+        if !is_ours(slot) {
+            return call(slot);
+        }
+        if !columnar(slot).group.is_null() {
+            pg_sys::ExecClearTuple(slot);
+        }
+        (*slot).tts_ops = &raw const pg_sys::TTSOpsBufferHeapTuple;
+        let result = call(slot);
+        (*slot).tts_ops = OPS.0.get();
+        result
+    }
+}
+
+/// Stores a row of a group in a slot.
+///
+/// # Safety
+/// `slot` is a slot of this access method; `rel` stays open while the slot holds the row.
+pub unsafe fn store_row(
+    slot: *mut pg_sys::TupleTableSlot,
+    rel: pg_sys::Relation,
+    group: &Rc<Group>,
+    row: u32,
+    tid: pg_sys::ItemPointerData,
+    xmax: pg_sys::TransactionId,
+) {
+    // SAFETY: as the caller's.
+    unsafe {
+        let inner = columnar(slot);
+        if ptr::eq(inner.group, Rc::as_ptr(group)) {
+            // The common case of a scan: only the row changes.
+            inner.arena.reset();
+            (*slot).tts_nvalid = 0;
+        } else {
+            pg_sys::ExecClearTuple(slot);
+            inner.group = Rc::into_raw(group.clone());
+            inner.arena.context = (*slot).tts_mcxt;
+        }
+        inner.rel = rel;
+        inner.row = row;
+        inner.run = group.run(row);
+        inner.xmax = xmax;
+        (*slot).tts_flags &= !(pg_sys::TTS_FLAG_EMPTY as u16);
+        (*slot).tts_tid = tid;
+        (*slot).tts_tableOid = (*rel).rd_id;
+    }
+}
+
+/// Stores values as a virtual tuple, copied into the slot.
+///
+/// # Safety
+/// `slot` is a slot of this access method; `fill` sets every value of the descriptor, allocating in the current context.
+pub unsafe fn store_values(
+    slot: *mut pg_sys::TupleTableSlot,
+    rel: pg_sys::Relation,
+    tid: pg_sys::ItemPointerData,
+    fill: impl FnOnce(&mut dyn types::DatumArena, *mut pg_sys::Datum, *mut bool),
+) {
+    // SAFETY: as the caller's; materialising copies what the values point at.
+    unsafe {
+        pg_sys::ExecClearTuple(slot);
+        let inner = columnar(slot);
+        inner.arena.context = (*slot).tts_mcxt;
+        inner.arena.reset();
+        fill(&mut inner.arena, (*slot).tts_values, (*slot).tts_isnull);
+        pg_sys::ExecStoreVirtualTuple(slot);
+        pg_sys::ExecMaterializeSlot(slot);
+        (*slot).tts_tid = tid;
+        (*(*slot.cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_self = tid;
+        (*slot).tts_tableOid = (*rel).rd_id;
+    }
+}
+
+unsafe fn drop_group(inner: &mut ColumnarSlot) {
+    if !inner.group.is_null() {
+        // SAFETY: the pointer came from `Rc::into_raw` in `store_row`.
+        unsafe { drop(Rc::from_raw(inner.group)) };
+        inner.group = ptr::null();
+    }
+}
+
+unsafe extern "C-unwind" fn clear(slot: *mut pg_sys::TupleTableSlot) {
+    // SAFETY: slot operation on a slot of its kind; the server's clear handles the rest.
+    unsafe {
+        let inner = columnar(slot);
+        if !inner.group.is_null() {
+            drop_group(inner);
+            inner.arena.reset();
+        }
+        if let Some(clear) = heap_ops().clear {
+            clear(slot);
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn release(slot: *mut pg_sys::TupleTableSlot) {
+    // SAFETY: as `clear`.
+    unsafe {
+        let inner = columnar(slot);
+        drop_group(inner);
+        if !inner.arena.context.is_null() {
+            inner.arena.reset();
+            inner.arena.free();
+        }
+        if let Some(release) = heap_ops().release {
+            release(slot);
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn getsomeattrs(slot: *mut pg_sys::TupleTableSlot, natts: i32) {
+    // SAFETY: as `clear`; a panic while decoding becomes an ERROR.
+    unsafe {
+        if columnar(slot).group.is_null() {
+            if let Some(get) = heap_ops().getsomeattrs {
+                get(slot, natts);
+            }
+            return;
+        }
+        pg_sys::panic::pgrx_extern_c_guard(move || decode(slot, natts));
+    }
+}
+
+/// Decodes columns up to `natts` that the slot does not hold yet.
+unsafe fn decode(slot: *mut pg_sys::TupleTableSlot, natts: i32) {
+    // SAFETY: values and nulls have an entry for each attribute of the descriptor.
+    unsafe {
+        let inner = columnar(slot);
+        let group = Rc::from_raw(inner.group);
+        let desc = (*slot).tts_tupleDescriptor;
+        let first = (*slot).tts_nvalid as usize;
+        for index in first..natts as usize {
+            let (value, is_null) = value_of(&group, inner.rel, desc, index, inner.row, &mut inner.arena);
+            (*slot).tts_values.add(index).write(value);
+            (*slot).tts_isnull.add(index).write(is_null);
+        }
+        (*slot).tts_nvalid = natts as i16;
+        let _ = Rc::into_raw(group);
+    }
+}
+
+/// One value of a row, with missing and dropped columns as heap_getattr has them.
+unsafe fn value_of(
+    group: &Rc<Group>,
+    rel: pg_sys::Relation,
+    desc: pg_sys::TupleDesc,
+    index: usize,
+    row: u32,
+    arena: &mut Arena,
+) -> (pg_sys::Datum, bool) {
+    // SAFETY: `index` is an attribute of the descriptor.
+    unsafe {
+        let Some(column) = group.column(rel, index) else {
+            let mut is_null = true;
+            let value = missing(desc, index, &mut is_null);
+            return (value, is_null);
+        };
+        let (vector, at) = column.locate(row);
+        let open = group.vector(rel, index, &column, vector);
+        let attribute = &*pg_sys::TupleDescAttr(desc, index as i32);
+        let wanted = types::Layout { len: attribute.attlen };
+        match types::to_datum(wanted, open.get(at), arena) {
+            Some(value) => (value, false),
+            None => (pg_sys::Datum::null(), true),
+        }
+    }
+}
+
+/// `getmissingattr`: the default of a column added without a rewrite.
+unsafe fn missing(desc: pg_sys::TupleDesc, index: usize, is_null: &mut bool) -> pg_sys::Datum {
+    // SAFETY: the attribute number is one of the descriptor's.
+    unsafe { pg_sys::getmissingattr(desc, index as i32 + 1, is_null) }
+}
+
+unsafe extern "C-unwind" fn getsysattr(
+    slot: *mut pg_sys::TupleTableSlot,
+    attnum: i32,
+    is_null: *mut bool,
+) -> pg_sys::Datum {
+    // SAFETY: as `clear`.
+    unsafe {
+        let inner = columnar(slot);
+        if inner.group.is_null() {
+            return match heap_ops().getsysattr {
+                Some(get) => get(slot, attnum, is_null),
+                None => pg_sys::Datum::null(),
+            };
+        }
+        *is_null = false;
+        match attnum {
+            pg_sys::MinTransactionIdAttributeNumber => pg_sys::Datum::from(inner.run.xid),
+            pg_sys::MaxTransactionIdAttributeNumber => pg_sys::Datum::from(inner.xmax.into_inner()),
+            _ => pg_sys::Datum::from(inner.run.cid),
+        }
+    }
+}
+
+#[cfg(any(feature = "pg17", feature = "pg18"))]
+unsafe extern "C-unwind" fn is_current_xact_tuple(slot: *mut pg_sys::TupleTableSlot) -> bool {
+    // SAFETY: as `clear`.
+    unsafe {
+        let inner = columnar(slot);
+        if inner.group.is_null() {
+            return heap_ops().is_current_xact_tuple.is_some_and(|ask| ask(slot));
+        }
+        pg_sys::TransactionIdIsCurrentTransactionId(inner.run.xid.into())
+    }
+}
+
+/// Forms a heap tuple of the slot's row, in the current memory context.
+unsafe fn form_tuple(slot: *mut pg_sys::TupleTableSlot) -> pg_sys::HeapTuple {
+    // SAFETY: as `clear`.
+    unsafe {
+        decode(slot, (*(*slot).tts_tupleDescriptor).natts);
+        let inner = columnar(slot);
+        let tuple =
+            pg_sys::heap_form_tuple((*slot).tts_tupleDescriptor, (*slot).tts_values, (*slot).tts_isnull);
+        (*tuple).t_self = (*slot).tts_tid;
+        (*tuple).t_tableOid = (*slot).tts_tableOid;
+        let header = (*tuple).t_data;
+        (*header).t_choice.t_heap.t_xmin = inner.run.xid.into();
+        (*header).t_choice.t_heap.t_xmax = inner.xmax;
+        (*header).t_choice.t_heap.t_field3.t_cid = inner.run.cid;
+        (*header).t_ctid = (*slot).tts_tid;
+        (*header).t_infomask |= pg_sys::HEAP_XMIN_COMMITTED as u16 | pg_sys::HEAP_XMAX_INVALID as u16;
+        tuple
+    }
+}
+
+unsafe extern "C-unwind" fn materialize(slot: *mut pg_sys::TupleTableSlot) {
+    // SAFETY: as `clear`; a panic while decoding becomes an ERROR.
+    unsafe {
+        if columnar(slot).group.is_null() {
+            if let Some(materialize) = heap_ops().materialize {
+                let tid = (*slot).tts_tid;
+                materialize(slot);
+                (*slot).tts_tid = tid;
+            }
+            return;
+        }
+        pg_sys::panic::pgrx_extern_c_guard(move || {
+            let old = pg_sys::MemoryContextSwitchTo((*slot).tts_mcxt);
+            let tuple = form_tuple(slot);
+            pg_sys::MemoryContextSwitchTo(old);
+            let inner = columnar(slot);
+            drop_group(inner);
+            inner.arena.reset();
+            inner.heap.base.tuple = tuple;
+            inner.heap.base.off = 0;
+            inner.heap.buffer = pg_sys::InvalidBuffer as i32;
+            (*slot).tts_nvalid = 0;
+            (*slot).tts_flags |= pg_sys::TTS_FLAG_SHOULDFREE as u16;
+        });
+    }
+}
+
+unsafe extern "C-unwind" fn copyslot(dst: *mut pg_sys::TupleTableSlot, src: *mut pg_sys::TupleTableSlot) {
+    // SAFETY: `dst` is of this kind, `src` any.
+    unsafe {
+        let tid = (*src).tts_tid;
+        if is_ours(src) && !columnar(src).group.is_null() {
+            let from = columnar(src);
+            let group = Rc::from_raw(from.group);
+            let (rel, row, xmax) = (from.rel, from.row, from.xmax);
+            store_row(dst, rel, &group, row, tid, xmax);
+            let _ = Rc::into_raw(group);
+            return;
+        }
+        if !columnar(dst).group.is_null() {
+            clear(dst);
+        }
+        if let Some(copy) = heap_ops().copyslot {
+            copy(dst, src);
+        }
+        (*dst).tts_tid = tid;
+    }
+}
+
+unsafe extern "C-unwind" fn get_heap_tuple(slot: *mut pg_sys::TupleTableSlot) -> pg_sys::HeapTuple {
+    // SAFETY: as `clear`.
+    unsafe {
+        if !columnar(slot).group.is_null() {
+            materialize(slot);
+        }
+        match heap_ops().get_heap_tuple {
+            Some(get) => get(slot),
+            None => ptr::null_mut(),
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn copy_heap_tuple(slot: *mut pg_sys::TupleTableSlot) -> pg_sys::HeapTuple {
+    // SAFETY: as `clear`.
+    unsafe {
+        if columnar(slot).group.is_null() {
+            return match heap_ops().copy_heap_tuple {
+                Some(copy) => copy(slot),
+                None => ptr::null_mut(),
+            };
+        }
+        pg_sys::panic::pgrx_extern_c_guard(move || form_tuple(slot))
+    }
+}
+
+#[cfg(not(feature = "pg18"))]
+unsafe extern "C-unwind" fn copy_minimal_tuple(
+    slot: *mut pg_sys::TupleTableSlot,
+) -> pg_sys::MinimalTuple {
+    // SAFETY: as `clear`.
+    unsafe {
+        if columnar(slot).group.is_null() {
+            return match heap_ops().copy_minimal_tuple {
+                Some(copy) => copy(slot),
+                None => ptr::null_mut(),
+            };
+        }
+        pg_sys::panic::pgrx_extern_c_guard(move || {
+            decode(slot, (*(*slot).tts_tupleDescriptor).natts);
+            pg_sys::heap_form_minimal_tuple(
+                (*slot).tts_tupleDescriptor,
+                (*slot).tts_values,
+                (*slot).tts_isnull,
+            )
+        })
+    }
+}
+
+#[cfg(feature = "pg18")]
+unsafe extern "C-unwind" fn copy_minimal_tuple(
+    slot: *mut pg_sys::TupleTableSlot,
+    extra: usize,
+) -> pg_sys::MinimalTuple {
+    // SAFETY: as `clear`.
+    unsafe {
+        if columnar(slot).group.is_null() {
+            return match heap_ops().copy_minimal_tuple {
+                Some(copy) => copy(slot, extra),
+                None => ptr::null_mut(),
+            };
+        }
+        pg_sys::panic::pgrx_extern_c_guard(move || {
+            decode(slot, (*(*slot).tts_tupleDescriptor).natts);
+            pg_sys::heap_form_minimal_tuple(
+                (*slot).tts_tupleDescriptor,
+                (*slot).tts_values,
+                (*slot).tts_isnull,
+                extra,
+            )
+        })
+    }
+}
+
+/// Whether a slot holds a stub (of which heapam knows no difference to a row).
+///
+/// # Safety
+/// `slot` is a slot of this access method.
+pub unsafe fn holds_stub(slot: *mut pg_sys::TupleTableSlot) -> bool {
+    // SAFETY: a heap tuple in the slot is readable while the slot holds it.
+    unsafe {
+        let tuple = (*slot.cast::<pg_sys::HeapTupleTableSlot>()).tuple;
+        columnar(slot).group.is_null()
+            && !tuple.is_null()
+            && super::scan::pages::is_stub((*tuple).t_data)
+    }
+}
+
+/// xmax of the heap tuple in a slot, as it stands.
+///
+/// # Safety
+/// As [`holds_stub`], and the slot holds a heap tuple.
+pub unsafe fn raw_xmax(slot: *mut pg_sys::TupleTableSlot) -> pg_sys::TransactionId {
+    // SAFETY: as the caller's.
+    unsafe {
+        let tuple = (*slot.cast::<pg_sys::HeapTupleTableSlot>()).tuple;
+        (*(*tuple).t_data).t_choice.t_heap.t_xmax
+    }
+}
