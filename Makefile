@@ -92,7 +92,7 @@ clippy: $(TARGET_DIR)/.pg_config
 	$(CARGO) clippy --workspace --all-targets $(FEATURE) -- -D warnings
 
 doc: $(TARGET_DIR)/.pg_config
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --document-private-items $(FEATURE)
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc --workspace --no-deps --document-private-items $(FEATURE)
 
 clean:
 	scripts/demo.sh stop

@@ -99,18 +99,19 @@ start_cluster() { cluster_init "$@" && cluster_start "$1"; }
 
 # script_tests NAME PG_CONFIG SCRATCH: the executables of tests/, as scripts/lib.sh says.
 script_tests() {
-  local name=$1 config=$2 dir=$3 script test status start
+  local name=$1 config=$2 dir=$3 script test log status start passed failed
   for script in tests/*.sh; do
     [ -x "$script" ] || continue
     test=$(basename "$script" .sh) status=0 start=$SECONDS
+    log=$LOGS/$name-$test.log
     as_server mkdir -p "$dir/$test"
     env -u PGHOST PG_CONFIG="$config" PGBIN="$PGBIN" PGMAJOR="$(pg_major "$config")" SCRATCH="$dir/$test" ROOT="$ROOT" \
-      "$script" > "$LOGS/$name-$test.log" 2>&1 < /dev/null || status=$?
-    case $status in
-      0) pass "$name: $test ($((SECONDS - start)) s)" ;;
-      77) skip "$name: $test" "$(tail -n 1 "$LOGS/$name-$test.log")" ;;
-      *) tail -n 80 "$LOGS/$name-$test.log"; fail "$name: $test" ;;
-    esac
+      "$script" > "$log" 2>&1 < /dev/null || status=$?
+    if [ $status = 77 ]; then skip "$name: $test" "$(tail -n 1 "$log")"; continue; fi
+    read -r passed failed < <(sed -nE 's/^([a-z0-9_-]+: )?([0-9]+) passed, ([0-9]+) failed$/\2 \3/p' "$log" | tail -n 1) || { passed=1 failed=0; }
+    if [ $status != 0 ] && [ "$failed" = 0 ]; then passed=0 failed=1; fi
+    if [ "$passed" != 0 ]; then pass "$name: $test: $passed passed ($((SECONDS - start)) s)" "$passed"; fi
+    if [ "$failed" != 0 ]; then tail -n 80 "$log"; fail "$name: $test: $failed failed" "$failed"; fi
   done
 }
 

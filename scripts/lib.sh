@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by the scripts of this folder and by tests/*.sh; to be sourced by bash.
 #
 # Contract for tests/*.sh (run by scripts/check.sh, executable files only, in the order of their names).
@@ -13,11 +14,11 @@
 #   cluster_start "$SCRATCH/one"
 #   sql "$SCRATCH/one" -c 'CREATE EXTENSION pgcolumnar'
 # Clusters started so are stopped when the script ends. Exit status 0 is a pass, 77 a skip whose reason is the
-# last line printed, anything else a failure.
+# last line printed, anything else a failure. A script of many tests closes with the line 'N passed, N failed'.
 
 # The settings of a make that called us must not reach the makes we call.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
-ROOT=${ROOT:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 SERVER_USER=${SERVER_USER:-postgres}
 export LC_ALL=C.UTF-8
 for dir in "$HOME/.cargo/bin" /usr/local/cargo/bin; do

@@ -2,6 +2,7 @@
 //!
 //! * [`am`]: the table access method: row pages, row groups, visibility, locks, maintenance.
 //! * [`guc`]: typed settings.
+//! * [`sql`]: SQL functions, the catalog of table options.
 //! * [`ports`]: version differences of the server and C macros without a binding.
 //!
 //! Encodings and the byte layout of row groups live in the PostgreSQL-free crate `columnar_format`.
@@ -12,6 +13,7 @@ pgrx::pg_module_magic!(name, version);
 pub mod am;
 pub mod guc;
 pub mod ports;
+pub mod sql;
 pub mod threads;
 
 /// Called once when a backend loads the library, whether by preloading or by the first use of a table.
@@ -20,4 +22,5 @@ pub mod threads;
 pub extern "C-unwind" fn _PG_init() {
     guc::register();
     am::register_callbacks();
+    sql::catalog::register();
 }

@@ -91,7 +91,7 @@ pub unsafe fn fetch(
         let fetch = fetch.cast::<IndexFetch>();
         let rel = (*fetch).base.rel;
         let request = Request { fetch, rel, tid, snapshot, slot, call_again, all_dead };
-        if let RowAddress::Page(physical) = tid::address(&*tid) {
+        if let RowAddress::Page(physical) = tid::address(rel, &*tid) {
             let block = tid::block_of(&physical);
             if block >= (*fetch).blocks {
                 (*fetch).blocks = blocks(rel);
@@ -99,7 +99,7 @@ pub unsafe fn fetch(
             if block < (*fetch).blocks {
                 let continued = *call_again;
                 if request.from_page(physical) {
-                    heap::publish_tid(slot);
+                    heap::publish_tid(rel, slot);
                     *tid = (*slot).tts_tid;
                     return true;
                 }
@@ -138,7 +138,7 @@ impl Request {
     unsafe fn from_buffer(&self) -> Option<bool> {
         // SAFETY: as `fetch`'s.
         unsafe {
-            let RowAddress::Row(number) = tid::address(&*self.tid) else { return None };
+            let number = tid::row_number(&*self.tid)?;
             let BufferedRow::Found(run) = write::fetch(self.rel, number, core::ptr::null_mut())
             else {
                 return None;
@@ -269,7 +269,7 @@ impl Request {
                         lock_predicate(self.rel, self.tid, self.snapshot, run.xid);
                         self.store(group, row, slot::raw_xmax(self.slot));
                     } else {
-                        heap::publish_tid(self.slot);
+                        heap::publish_tid(self.rel, self.slot);
                         *self.tid = (*self.slot).tts_tid;
                     }
                     true
@@ -339,10 +339,16 @@ pub unsafe fn row_version(
     // SAFETY: as the caller's.
     unsafe {
         let tid = *tid;
-        match tid::address(&tid) {
+        match tid::address(rel, &tid) {
             RowAddress::Page(physical) => {
+                // VACUUM may move the page between the two looks at it; then the row is in a group.
                 if is_row_page(rel, tid::block_of(&physical)) {
-                    return heap::fetch_row_version(rel, physical, snapshot, slot);
+                    if heap::fetch_row_version(rel, physical, snapshot, slot) {
+                        return true;
+                    }
+                    if is_row_page(rel, tid::block_of(&physical)) {
+                        return false;
+                    }
                 }
             }
             RowAddress::Row(number) => {
@@ -352,6 +358,7 @@ pub unsafe fn row_version(
                         && write::fetch(rel, number, slot) == BufferedRow::Found(run);
                 }
             }
+            RowAddress::Moved => {}
         }
         loop {
             let place = match cache::open(rel) {
@@ -414,7 +421,7 @@ pub unsafe fn tid_valid(scan: pg_sys::TableScanDesc, tid: pg_sys::ItemPointer) -
             return false;
         }
         let rel = (*scan).rs_rd;
-        if let RowAddress::Page(physical) = tid::address(&*tid)
+        if let RowAddress::Page(physical) = tid::address(rel, &*tid)
             && tid::block_of(&physical) < super::scan::Scan::state(scan).blocks
         {
             return true;
@@ -432,7 +439,7 @@ pub unsafe fn latest_tid(scan: pg_sys::TableScanDesc, tid: pg_sys::ItemPointer) 
     // SAFETY: heap_get_latest_tid reads rs_rd and rs_snapshot of the descriptor only.
     unsafe {
         let rel = (*scan).rs_rd;
-        let mut start = match tid::address(&*tid) {
+        let mut start = match tid::address(rel, &*tid) {
             RowAddress::Page(physical) if is_row_page(rel, tid::block_of(&physical)) => physical,
             _ => {
                 let Some(directory) = cache::open(rel) else { return };
@@ -447,9 +454,9 @@ pub unsafe fn latest_tid(scan: pg_sys::TableScanDesc, tid: pg_sys::ItemPointer) 
         let stub = start;
         pg_sys::heap_get_latest_tid(scan, &raw mut start);
         if tid::encode(&stub) != tid::encode(&start)
-            || matches!(tid::address(&*tid), RowAddress::Page(p) if tid::encode(&p) == tid::encode(&stub))
+            || matches!(tid::address(rel, &*tid), RowAddress::Page(p) if tid::encode(&p) == tid::encode(&stub))
         {
-            *tid = tid::to_external(&start);
+            *tid = tid::to_external(rel, &start);
         }
     }
 }
@@ -469,7 +476,7 @@ pub unsafe fn index_delete_tuples(
         let mut page_rows = Vec::new();
         let mut group_rows = Vec::new();
         for entry in entries.iter() {
-            match tid::address(&entry.tid) {
+            match tid::address(rel, &entry.tid) {
                 RowAddress::Page(physical) if is_row_page(rel, tid::block_of(&physical)) => {
                     let mut entry = *entry;
                     entry.tid = physical;
@@ -489,7 +496,7 @@ pub unsafe fn index_delete_tuples(
             horizon = heap::heapam!(index_delete_tuples(rel, state));
             kept = (*state).ndeltids as usize;
             for entry in &mut entries[..kept] {
-                entry.tid = tid::to_external(&entry.tid);
+                entry.tid = tid::to_external(rel, &entry.tid);
             }
         }
         if !group_rows.is_empty() {

@@ -30,10 +30,10 @@ pub(crate) use heapam;
 ///
 /// # Safety
 /// `slot` holds a heap tuple that heapam just stored or inserted.
-pub unsafe fn publish_tid(slot: *mut pg_sys::TupleTableSlot) {
+pub unsafe fn publish_tid(rel: pg_sys::Relation, slot: *mut pg_sys::TupleTableSlot) {
     // SAFETY: heap and buffer heap slots start with a HeapTupleTableSlot.
     unsafe {
-        (*slot).tts_tid = tid::to_external(&(*slot).tts_tid);
+        (*slot).tts_tid = tid::to_external(rel, &(*slot).tts_tid);
         set_tuple_tid(slot);
     }
 }
@@ -86,7 +86,7 @@ pub unsafe fn insert(
     unsafe {
         storage::metapage::ensure(rel);
         heapam!(tuple_insert(rel, slot, cid, options, bistate));
-        publish_tid(slot);
+        publish_tid(rel, slot);
     }
 }
 
@@ -106,7 +106,7 @@ pub unsafe fn insert_speculative(
     unsafe {
         storage::metapage::ensure(rel);
         heapam!(tuple_insert_speculative(rel, slot, cid, options, bistate, token));
-        publish_tid(slot);
+        publish_tid(rel, slot);
     }
 }
 
@@ -123,7 +123,7 @@ pub unsafe fn complete_speculative(
     // SAFETY: the slot's TID is the external one that `insert_speculative` published.
     unsafe {
         let external = (*slot).tts_tid;
-        if let tid::RowAddress::Page(physical) = tid::address(&external) {
+        if let tid::RowAddress::Page(physical) = tid::address(rel, &external) {
             (*slot).tts_tid = physical;
         }
         heapam!(tuple_complete_speculative(rel, slot, token, succeeded));
@@ -148,7 +148,7 @@ pub unsafe fn multi_insert(
         storage::metapage::ensure(rel);
         heapam!(multi_insert(rel, slots, count, cid, options, bistate));
         for i in 0..count as usize {
-            publish_tid(*slots.add(i));
+            publish_tid(rel, *slots.add(i));
         }
     }
 }
@@ -180,7 +180,7 @@ pub unsafe fn delete(
             tmfd,
             changing_part
         ));
-        externalise_failure(result, tmfd);
+        externalise_failure(rel, result, tmfd);
         result
     }
 }
@@ -217,9 +217,9 @@ pub unsafe fn update(
             update_indexes
         ));
         if result == pg_sys::TM_Result::TM_Ok {
-            publish_tid(slot);
+            publish_tid(rel, slot);
         }
-        externalise_failure(result, tmfd);
+        externalise_failure(rel, result, tmfd);
         result
     }
 }
@@ -245,7 +245,7 @@ pub unsafe fn lock(
         let result = slot::as_buffer_slot(slot, |slot| {
             heapam!(tuple_lock(rel, physical, snapshot, slot, cid, mode, wait_policy, flags, tmfd))
         });
-        externalise_failure(result, tmfd);
+        externalise_failure(rel, result, tmfd);
         result
     }
 }
@@ -266,7 +266,7 @@ pub unsafe fn fetch_row_version(
             heapam!(tuple_fetch_row_version(rel, &raw mut physical, snapshot, slot))
         });
         if found {
-            publish_tid(slot);
+            publish_tid(rel, slot);
         }
         found
     }
@@ -281,10 +281,14 @@ pub fn has_failure_data(result: pg_sys::TM_Result::Type) -> bool {
 }
 
 /// Turns the TID of the failure data external; it is only defined where the operation did not succeed.
-unsafe fn externalise_failure(result: pg_sys::TM_Result::Type, tmfd: *mut pg_sys::TM_FailureData) {
+unsafe fn externalise_failure(
+    rel: pg_sys::Relation,
+    result: pg_sys::TM_Result::Type,
+    tmfd: *mut pg_sys::TM_FailureData,
+) {
     if !tmfd.is_null() && has_failure_data(result) {
         // SAFETY: heapam fills the failure data for these results.
-        unsafe { (*tmfd).ctid = tid::to_external(&(*tmfd).ctid) };
+        unsafe { (*tmfd).ctid = tid::to_external(rel, &(*tmfd).ctid) };
     }
 }
 

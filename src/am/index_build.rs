@@ -527,7 +527,7 @@ unsafe fn build_page(
                     Verdict::Skip => break None,
                     Verdict::Index { alive } => break Some(alive),
                     Verdict::Wait(xid) => {
-                        let mut ctid = tid::to_external(&tid::item_pointer(block, offset));
+                        let mut ctid = tid::to_external(builder.rel, &tid::item_pointer(block, offset));
                         wait(builder.rel, xid, &mut ctid);
                     }
                 }
@@ -539,7 +539,7 @@ unsafe fn build_page(
             } else {
                 offset
             };
-            pages::store_tuple(builder.slot, tuple, buffer);
+            pages::store_tuple(builder.rel, builder.slot, tuple, buffer);
             let root = tid::item_pointer(block, root);
             let key = builder.stubs.index_tid(builder.rel, &root);
             emit.row(builder, key, alive);
@@ -622,7 +622,7 @@ pub unsafe fn validate_scan(
                         };
                         let key = builder.stubs.index_tid(rel, &tid::item_pointer(block, root));
                         if !cursor.contains(tid::encode(&key)) {
-                            pages::store_tuple(builder.slot, tuple, buffer);
+                            pages::store_tuple(builder.rel, builder.slot, tuple, buffer);
                             insert(&builder, key);
                         }
                     }
@@ -663,7 +663,7 @@ unsafe fn blocks_in_order(rel: pg_sys::Relation) -> Vec<OrderedBlock> {
         let mut found = Vec::new();
         for (first, count) in extent::row_page_ranges(&directory.directory, blocks) {
             let pages = first..first + count;
-            found.extend(pages.map(|page| (tid::external_block(page), OrderedBlock::Page(page))));
+            found.extend(pages.map(|page| (tid::external_block(rel, page), OrderedBlock::Page(page))));
         }
         for group in &directory.groups {
             if let Some(map) = group.tid_map(rel) {

@@ -19,7 +19,7 @@ enum Row {
 unsafe fn find(rel: pg_sys::Relation, tid: &pg_sys::ItemPointerData, cid: pg_sys::CommandId) -> Row {
     // SAFETY: as the callers'.
     unsafe {
-        if let RowAddress::Page(physical) = tid::address(tid) {
+        if let RowAddress::Page(physical) = tid::address(rel, tid) {
             if fetch::is_row_page(rel, tid::block_of(&physical)) {
                 return Row::Page(physical);
             }
@@ -39,6 +39,7 @@ unsafe fn find(rel: pg_sys::Relation, tid: &pg_sys::ItemPointerData, cid: pg_sys
 
 /// Where the failure data names the stub, the row is meant.
 unsafe fn name_row(
+    rel: pg_sys::Relation,
     result: pg_sys::TM_Result::Type,
     tmfd: *mut pg_sys::TM_FailureData,
     stub: &Stub,
@@ -49,7 +50,7 @@ unsafe fn name_row(
     }
     // SAFETY: heapam filled the failure data.
     unsafe {
-        if tid::encode(&(*tmfd).ctid) == tid::encode(&tid::to_external(&stub.physical)) {
+        if tid::encode(&(*tmfd).ctid) == tid::encode(&tid::to_external(rel, &stub.physical)) {
             (*tmfd).ctid = *row;
         }
     }
@@ -97,7 +98,7 @@ pub unsafe fn delete(
             Row::Page(physical) => run(physical),
             Row::Stub(stub) => {
                 let result = run(stub.physical);
-                name_row(result, tmfd, &stub, &tid);
+                name_row(rel, result, tmfd, &stub, &tid);
                 result
             }
             Row::Refused(result) => refuse(result, tmfd, &tid),
@@ -143,7 +144,7 @@ pub unsafe fn update(
             Row::Page(physical) => run(physical),
             Row::Stub(stub) => {
                 let result = run(stub.physical);
-                name_row(result, tmfd, &stub, &tid);
+                name_row(rel, result, tmfd, &stub, &tid);
                 result
             }
             Row::Refused(result) => {
@@ -185,9 +186,9 @@ pub unsafe fn lock(
         };
         let result =
             heap::lock(rel, &mut physical, snapshot, slot, cid, mode, wait_policy, flags, tmfd);
-        let mut found = tid::to_external(&physical);
+        let mut found = tid::to_external(rel, &physical);
         if let Some(stub) = &stub {
-            name_row(result, tmfd, stub, &row_tid);
+            name_row(rel, result, tmfd, stub, &row_tid);
             if tid::encode(&physical) == tid::encode(&stub.physical) {
                 found = row_tid;
             }
@@ -199,7 +200,7 @@ pub unsafe fn lock(
                     let xmax = slot::raw_xmax(slot);
                     slot::store_row(slot, rel, &stub.group, stub.row, row_tid, xmax);
                 }
-                _ => heap::publish_tid(slot),
+                _ => heap::publish_tid(rel, slot),
             }
         }
         *tid = found;

@@ -1,8 +1,13 @@
-//! How a table's new row groups are written: its own options over the settings.
+//! How a table's new row groups are written: its own options (`pgcolumnar.options`) over the settings.
 
 use crate::guc::{self, CompressionSetting, EncodingSetting};
+use crate::sql::catalog::{self, StoredOptions};
 use columnar_format::{Compression, EncodeOptions, Encoding};
+use core::ffi::CStr;
 use pgrx::pg_sys;
+
+/// `InvalidSubTransactionId`.
+const INVALID_SUBTRANSACTION: pg_sys::SubTransactionId = 0;
 
 /// Options in force for one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,22 +16,72 @@ pub struct TableOptions {
     pub encode: EncodeOptions,
 }
 
-/// The options of a table.
+/// The options of a table. One that the server made to rewrite another has the other's ([`rewritten`]).
 ///
 /// # Safety
 /// `rel` is an open relation of this access method.
-pub unsafe fn of(_rel: pg_sys::Relation) -> TableOptions {
-    let compression = match guc::COMPRESSION.get() {
+pub unsafe fn of(rel: pg_sys::Relation) -> TableOptions {
+    // SAFETY: as the caller's.
+    unsafe { of_oid(rewritten(rel).unwrap_or((*rel).rd_id)) }
+}
+
+/// The options of a table by its OID: the settings alone where it sets none or does not exist.
+///
+/// # Safety
+/// Called on the backend's thread inside a transaction.
+pub unsafe fn of_oid(table: pg_sys::Oid) -> TableOptions {
+    // SAFETY: as the caller's.
+    over_settings(unsafe { catalog::read(table) }.unwrap_or_default())
+}
+
+/// The table that this transient one is to replace: VACUUM FULL, CLUSTER, ALTER TABLE and REFRESH MATERIALIZED VIEW write a
+/// new table in the same transaction and then exchange the files. The server names it `pg_temp_` and the original's OID
+/// (make_new_heap in commands/cluster.c), and says nowhere else what it is for.
+///
+/// # Safety
+/// `rel` is an open relation.
+pub unsafe fn rewritten(rel: pg_sys::Relation) -> Option<pg_sys::Oid> {
+    // SAFETY: the relcache entry is valid while the relation is open; its name is NUL-terminated.
+    let (made_now, name) = unsafe {
+        let made_now = (*rel).rd_createSubid != INVALID_SUBTRANSACTION;
+        (made_now, CStr::from_ptr((*(*rel).rd_rel).relname.data.as_ptr()))
+    };
+    if made_now { original(name.to_bytes()) } else { None }
+}
+
+fn original(name: &[u8]) -> Option<pg_sys::Oid> {
+    let digits = name.strip_prefix(b"pg_temp_")?;
+    if digits.first() == Some(&b'+') {
+        return None;
+    }
+    core::str::from_utf8(digits).ok()?.parse::<u32>().ok().map(pg_sys::Oid::from)
+}
+
+/// A stored number outside its range (put there by hand, or by a version with wider ranges) counts as not set.
+fn over_settings(stored: StoredOptions) -> TableOptions {
+    let compression = stored.compression.unwrap_or_else(|| match guc::COMPRESSION.get() {
         CompressionSetting::None => Compression::None,
         CompressionSetting::Lz4 => Compression::Lz4,
         CompressionSetting::Zstd => Compression::Zstd,
+    });
+    let choose = |stored: Option<i32>, range: (i32, i32), setting: i32| {
+        stored.filter(|value| (range.0..=range.1).contains(value)).unwrap_or(setting)
     };
     TableOptions {
-        row_group_rows: guc::ROW_GROUP_ROWS.get() as u32,
+        row_group_rows: choose(
+            stored.row_group_rows,
+            guc::ROW_GROUP_ROWS_RANGE,
+            guc::ROW_GROUP_ROWS.get(),
+        ) as u32,
         encode: EncodeOptions {
             compression,
-            compression_level: guc::COMPRESSION_LEVEL.get(),
-            vector_rows: guc::VECTOR_ROWS.get() as usize,
+            compression_level: choose(
+                stored.compression_level,
+                guc::COMPRESSION_LEVEL_RANGE,
+                guc::COMPRESSION_LEVEL.get(),
+            ),
+            vector_rows: choose(stored.vector_rows, guc::VECTOR_ROWS_RANGE, guc::VECTOR_ROWS.get())
+                as usize,
             forced_encoding: forced_encoding(),
         },
     }
@@ -42,5 +97,19 @@ fn forced_encoding() -> Option<Encoding> {
         EncodingSetting::Delta => Some(Encoding::Delta),
         EncodingSetting::Dictionary => Some(Encoding::Dictionary),
         EncodingSetting::Alp => Some(Encoding::Alp),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transient_tables_name_their_original() {
+        assert_eq!(original(b"pg_temp_16384").map(pg_sys::Oid::to_u32), Some(16384));
+        assert_eq!(original(b"pg_temp_4294967295").map(pg_sys::Oid::to_u32), Some(u32::MAX));
+        for name in ["pg_temp_", "pg_temp_1x", "pg_temp_+1", "pg_temp_4294967296", "temp_1", "pg_toast_1"] {
+            assert_eq!(original(name.as_bytes()), None);
+        }
     }
 }

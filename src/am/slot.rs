@@ -515,6 +515,22 @@ pub unsafe fn holds_stub(slot: *mut pg_sys::TupleTableSlot) -> bool {
     }
 }
 
+/// The row of a group that a slot holds.
+///
+/// # Safety
+/// `slot` is a slot of this access method.
+pub unsafe fn row(slot: *mut pg_sys::TupleTableSlot) -> Option<(Rc<Group>, u32)> {
+    let inner = columnar(slot);
+    if inner.group.is_null() {
+        return None;
+    }
+    // SAFETY: the slot's own reference keeps the group; a second one is taken for the caller.
+    unsafe {
+        Rc::increment_strong_count(inner.group);
+        Some((Rc::from_raw(inner.group), inner.row))
+    }
+}
+
 /// xmax of the heap tuple in a slot, as it stands.
 ///
 /// # Safety

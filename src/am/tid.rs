@@ -14,9 +14,10 @@
 //! * An odd region names rows that were first written to a **row group**: row number `n` is offset `n % 256 + 1` of the
 //!   `n / 256`-th block of the odd regions (256 stays below `MaxHeapTuplesPerPage`, so bitmap scans work).
 //!
-//! The mapping is a bijection, so heapam works on physical TIDs inside the access method and everything outside sees
-//! external ones. When VACUUM moves the rows of row pages into a row group they keep their external TIDs; the row
-//! group's TID map finds them.
+//! heapam works on physical TIDs inside the access method and everything outside sees external ones. When VACUUM moves the
+//! rows of row pages into a row group they keep their external TIDs; the row group's TID map finds them. When VACUUM then
+//! cuts off the end of the file, pages that are added there later must not get the external blocks of moved rows: the
+//! relation's [`PageMap`] gives them fresh ones. It changes only under an `AccessExclusiveLock`.
 
 use pgrx::pg_sys;
 
@@ -35,6 +36,8 @@ pub enum RowAddress {
     Page(pg_sys::ItemPointerData),
     /// A row number of a row group.
     Row(u64),
+    /// A row page that is no more: its rows are in a group, if anywhere.
+    Moved,
 }
 
 /// Builds a TID.
@@ -60,10 +63,86 @@ pub fn decode(key: u64) -> pg_sys::ItemPointerData {
     item_pointer((key >> 16) as u32, key as u16)
 }
 
+/// Most pieces of a page map.
+pub const MAX_PIECES: usize = 15;
+
+/// How physical row pages are numbered: from physical block `start` of a piece on, row page numbers from `number` on.
+/// Before the first piece, physical block `p` has number `p - 1`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageMap {
+    pub count: u32,
+    pub reserved: u32,
+    /// `(start, number)`, both ascending.
+    pub pieces: [(u32, u32); MAX_PIECES],
+}
+
+impl PageMap {
+    fn pieces(&self) -> &[(u32, u32)] {
+        &self.pieces[..(self.count as usize).min(MAX_PIECES)]
+    }
+
+    /// Number of a physical row page (1 or more).
+    fn number(&self, page: u32) -> u32 {
+        match self.pieces().iter().rev().find(|(start, _)| *start <= page) {
+            Some((start, number)) => number + (page - start),
+            None => page.wrapping_sub(1),
+        }
+    }
+
+    /// Physical row page of a number, unless its page was cut off.
+    fn page(&self, number: u32) -> Option<u32> {
+        let pieces = self.pieces();
+        let at = pieces.partition_point(|(_, first)| *first <= number);
+        let (start, first) = match at.checked_sub(1) {
+            Some(at) => pieces[at],
+            None => (1, 0),
+        };
+        let page = start.checked_add(number - first)?;
+        let end = pieces.get(at).map_or(u32::MAX, |(start, _)| *start);
+        (page < end).then_some(page)
+    }
+
+    /// Whether another piece finds room after the file is cut to `blocks`.
+    pub fn has_room(&self, blocks: u32) -> bool {
+        self.pieces().iter().filter(|(start, _)| *start < blocks).count() < MAX_PIECES
+    }
+
+    /// Numbers pages from `blocks` on afresh; the file had `old` blocks.
+    pub fn restart(&mut self, blocks: u32, old: u32) {
+        let next = self.number(old);
+        let kept = self.pieces().iter().filter(|(start, _)| *start < blocks).count();
+        if kept < MAX_PIECES {
+            self.pieces[kept] = (blocks, next);
+            self.count = kept as u32 + 1;
+        }
+    }
+}
+
+/// The page map of a relation, from the relcache entry or the metapage.
+fn page_map<'a>(rel: pg_sys::Relation) -> &'a PageMap {
+    // SAFETY: the relcache entry keeps the map until it is invalidated, which happens between statements of this backend
+    // at the earliest; callers do not keep the reference.
+    unsafe {
+        if (*rel).rd_amcache.is_null() {
+            let Some(map) = super::storage::directory::page_map(rel) else { return &IDENTITY };
+            let copy = pg_sys::MemoryContextAlloc(pg_sys::CacheMemoryContext, size_of::<PageMap>());
+            copy.cast::<PageMap>().write(map);
+            (*rel).rd_amcache = copy;
+        }
+        &*(*rel).rd_amcache.cast::<PageMap>()
+    }
+}
+
+static IDENTITY: PageMap = PageMap { count: 0, reserved: 0, pieces: [(0, 0); MAX_PIECES] };
+
 /// External block of physical row page `page` (1 or more).
-pub fn external_block(page: u32) -> u32 {
-    let n = page.wrapping_sub(1);
-    ((n >> REGION_BITS) << (REGION_BITS + 1)) | (n & REGION_MASK)
+pub fn external_block(rel: pg_sys::Relation, page: u32) -> u32 {
+    region_block(page_map(rel).number(page))
+}
+
+fn region_block(number: u32) -> u32 {
+    ((number >> REGION_BITS) << (REGION_BITS + 1)) | (number & REGION_MASK)
 }
 
 /// Whether an external block belongs to an even region (row pages).
@@ -71,9 +150,9 @@ pub fn is_page_block(external: u32) -> bool {
     external & (1 << REGION_BITS) == 0
 }
 
-/// Physical row page of an external block of an even region.
-pub fn physical_block(external: u32) -> u32 {
-    (((external >> (REGION_BITS + 1)) << REGION_BITS) | (external & REGION_MASK)).wrapping_add(1)
+/// Physical row page of an external block of an even region, unless that page was cut off.
+pub fn physical_block(rel: pg_sys::Relation, external: u32) -> Option<u32> {
+    page_map(rel).page(((external >> (REGION_BITS + 1)) << REGION_BITS) | (external & REGION_MASK))
 }
 
 /// External block that names the rows `row_block * 256 ..`.
@@ -87,11 +166,14 @@ pub fn row_block(external: u32) -> u32 {
 }
 
 /// External TID of a physical one.
-pub fn to_external(physical: &pg_sys::ItemPointerData) -> pg_sys::ItemPointerData {
+pub fn to_external(
+    rel: pg_sys::Relation,
+    physical: &pg_sys::ItemPointerData,
+) -> pg_sys::ItemPointerData {
     if physical.ip_posid == MOVED_PARTITIONS_OFFSET || physical.ip_posid == 0 {
         return *physical;
     }
-    item_pointer(external_block(block_of(physical)), physical.ip_posid)
+    item_pointer(external_block(rel, block_of(physical)), physical.ip_posid)
 }
 
 /// External TID of a row number.
@@ -101,14 +183,24 @@ pub fn of_row(row: u64) -> pg_sys::ItemPointerData {
 }
 
 /// What an external TID names.
-pub fn address(external: &pg_sys::ItemPointerData) -> RowAddress {
+pub fn address(rel: pg_sys::Relation, external: &pg_sys::ItemPointerData) -> RowAddress {
+    if let Some(number) = row_number(external) {
+        return RowAddress::Row(number);
+    }
+    match physical_block(rel, block_of(external)) {
+        Some(block) => RowAddress::Page(item_pointer(block, external.ip_posid)),
+        None => RowAddress::Moved,
+    }
+}
+
+/// The row number that an external TID of an odd region names.
+pub fn row_number(external: &pg_sys::ItemPointerData) -> Option<u64> {
     let block = block_of(external);
     if is_page_block(block) {
-        RowAddress::Page(item_pointer(physical_block(block), external.ip_posid))
-    } else {
-        let first = u64::from(row_block(block)) * u64::from(ROWS_PER_BLOCK);
-        RowAddress::Row(first + u64::from(external.ip_posid.wrapping_sub(1)))
+        return None;
     }
+    let first = u64::from(row_block(block)) * u64::from(ROWS_PER_BLOCK);
+    Some(first + u64::from(external.ip_posid.wrapping_sub(1)))
 }
 
 #[cfg(test)]
@@ -116,14 +208,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_addresses_are_a_bijection() {
+    fn page_numbers_are_a_bijection() {
+        let map = IDENTITY;
         for page in [1u32, 2, 1024, 1025, 2048, 2049, 1 << 30] {
-            let external = external_block(page);
-            assert!(is_page_block(external));
-            assert_eq!(physical_block(external), page);
+            assert_eq!(map.page(map.number(page)), Some(page));
+            assert!(is_page_block(region_block(map.number(page))));
         }
-        assert_eq!(external_block(1), 0);
-        assert_eq!(external_block(1025), 2048);
+        assert_eq!(region_block(map.number(1)), 0);
+        assert_eq!(region_block(map.number(1025)), 2048);
+    }
+
+    #[test]
+    fn pages_after_a_cut_get_fresh_numbers() {
+        let mut map = PageMap::default();
+        map.restart(10, 100);
+        assert_eq!(map.number(9), 8);
+        assert_eq!(map.number(10), 99);
+        assert_eq!(map.page(8), Some(9));
+        assert_eq!(map.page(9), None);
+        assert_eq!(map.page(98), None);
+        assert_eq!(map.page(99), Some(10));
+        map.restart(12, 50);
+        assert_eq!(map.page(100), Some(11));
+        assert_eq!(map.page(101), None);
+        assert_eq!(map.number(12), 139);
+        map.restart(5, 20);
+        assert_eq!(map.count, 1);
+        assert_eq!(map.page(3), Some(4));
+        assert_eq!(map.page(4), None);
+        assert_eq!(map.number(5), 147);
     }
 
     #[test]
@@ -131,13 +244,14 @@ mod tests {
         for row in [0u64, 1, 255, 256, 262_143, 262_144, 1 << 38] {
             let tid = of_row(row);
             assert!(!is_page_block(block_of(&tid)));
-            assert!(matches!(address(&tid), RowAddress::Row(found) if found == row));
+            assert_eq!(row_number(&tid), Some(row));
         }
     }
 
     #[test]
     fn moved_partition_marker_is_kept() {
         let marker = item_pointer(u32::MAX, MOVED_PARTITIONS_OFFSET);
-        assert_eq!(encode(&to_external(&marker)), encode(&marker));
+        let none = core::ptr::null_mut();
+        assert_eq!(encode(&to_external(none, &marker)), encode(&marker));
     }
 }

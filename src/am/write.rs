@@ -4,20 +4,16 @@
 //! session that meets such a row's TID in an index sees an insertion in progress and waits. The transaction itself reads
 //! its buffered rows by TID; before it scans the table, and before it commits, the buffer is written as a row group.
 
-use super::group::{cache, head, head::InsertRun, types, writer};
+use super::group::builder::{self, RowBuilder};
+use super::group::{cache, head::InsertRun, types, writer};
 use super::storage::directory::{self, Change, Entry, EntryKind, SlotAddress};
 use super::{heap, options, slot, storage, tid};
 use crate::{guc, ports};
-use columnar_format::ColumnBuilder;
 use core::cell::RefCell;
 use options::TableOptions;
 use pgrx::pg_sys;
 use std::collections::HashMap;
 
-/// A row whose values take more than this is kept on row pages, where TOAST holds its values.
-pub const MAX_ROW_BYTES: usize = 1 << 20;
-/// A group is closed when its values take more than this.
-const MAX_GROUP_BYTES: usize = 64 << 20;
 
 /// A group that has to be written with fewer rows than this is a small one.
 const SMALL_GROUP: u32 = 1024;
@@ -42,10 +38,7 @@ struct Writer {
 /// Rows not yet written, column by column.
 #[derive(Debug)]
 struct Buffer {
-    attributes: Vec<types::Attribute>,
-    columns: Vec<ColumnBuilder>,
-    runs: Vec<InsertRun>,
-    rows: u32,
+    rows: RowBuilder,
     options: TableOptions,
     /// The reservation in the directory.
     slot: SlotAddress,
@@ -167,8 +160,6 @@ unsafe fn append(
     unsafe {
         let natts = (*(*rel).rd_att).natts as usize;
         pg_sys::slot_getallattrs(slot);
-        let values = core::slice::from_raw_parts((*slot).tts_values, natts);
-        let nulls = core::slice::from_raw_parts((*slot).tts_isnull, natts);
         let frozen = options & pg_sys::HEAP_INSERT_FROZEN as i32 != 0;
         let xid = if frozen {
             // The transaction still needs an xid for its reservation.
@@ -195,7 +186,12 @@ unsafe fn append(
         let number = BUFFERS.with(|cell| {
             let mut buffers = cell.borrow_mut();
             let buffer = buffers.get_mut(&key)?.buffer.as_mut()?;
-            buffer.push(values, nulls, xid.into_inner(), cid)
+            let (values, nulls) = ((*slot).tts_values, (*slot).tts_isnull);
+            if builder::is_wide(&buffer.rows.attributes, values, nulls) {
+                return None;
+            }
+            buffer.rows.push(values, nulls, xid.into_inner(), cid);
+            Some(buffer.last_row())
         });
         let Some(number) = number else { return false };
         (*slot).tts_tid = tid::of_row(number);
@@ -206,51 +202,14 @@ unsafe fn append(
 }
 
 impl Buffer {
-    fn capacity(&self) -> u32 {
-        self.options.row_group_rows
-    }
-
     fn has_room(&self, natts: usize, xid: u32, cid: u32) -> bool {
-        let same = self.runs.last().is_some_and(|run| run.xid == xid && run.cid == cid);
-        natts == self.columns.len()
-            && self.rows < self.capacity()
-            && (same || self.runs.len() < head::MAX_RUNS)
-            && (!self.rows.is_multiple_of(256) || self.bytes() < MAX_GROUP_BYTES)
+        natts == self.rows.columns.len()
+            && self.rows.has_room(self.options.row_group_rows, xid, cid)
     }
 
-    fn bytes(&self) -> usize {
-        self.columns.iter().map(ColumnBuilder::byte_size).sum()
-    }
-
-    /// Appends a row and returns its number, unless it is too wide.
-    unsafe fn push(
-        &mut self,
-        values: &[pg_sys::Datum],
-        nulls: &[bool],
-        xid: u32,
-        cid: u32,
-    ) -> Option<u64> {
-        // SAFETY: the values are of the attributes' types.
-        unsafe {
-            let mut size = 0;
-            for (i, attribute) in self.attributes.iter().enumerate() {
-                if !nulls[i] && attribute.stored {
-                    size += types::detoasted_size(attribute, values[i]);
-                }
-            }
-            if size > MAX_ROW_BYTES {
-                return None;
-            }
-            for (i, attribute) in self.attributes.iter().enumerate() {
-                types::append(&mut self.columns[i], attribute, values[i], nulls[i]);
-            }
-        }
-        match self.runs.last_mut() {
-            Some(run) if run.xid == xid && run.cid == cid => run.rows += 1,
-            _ => self.runs.push(InsertRun { xid, cid, first: self.rows, rows: 1 }),
-        }
-        self.rows += 1;
-        Some(self.reserved.first_row() + u64::from(self.rows - 1))
+    /// Number of the row appended last.
+    fn last_row(&self) -> u64 {
+        self.reserved.first_row() + u64::from(self.rows.rows - 1)
     }
 }
 
@@ -260,7 +219,7 @@ unsafe fn reserve(rel: pg_sys::Relation) -> Buffer {
     unsafe {
         storage::metapage::ensure(rel);
         let options = options::of(rel);
-        let attributes = types::attributes((*rel).rd_att);
+        let rows = RowBuilder::new((*rel).rd_att);
         let blocks = directory::row_blocks(options.row_group_rows);
         let owner = pg_sys::GetTopTransactionId();
         let mut change = Change::begin(rel);
@@ -275,8 +234,7 @@ unsafe fn reserve(rel: pg_sys::Relation) -> Buffer {
         let slot = change.put(reserved);
         change.commit();
         cache::forget(rel);
-        let columns = attributes.iter().map(|a| ColumnBuilder::new(a.spec)).collect();
-        Buffer { attributes, columns, runs: Vec::new(), rows: 0, options, slot, reserved }
+        Buffer { rows, options, slot, reserved }
     }
 }
 
@@ -291,7 +249,7 @@ pub unsafe fn flush(rel: pg_sys::Relation) {
         buffers.get_mut(&key).and_then(|writer| writer.buffer.take())
     });
     if let Some(buffer) = buffer {
-        if buffer.rows < SMALL_GROUP {
+        if buffer.rows.rows < SMALL_GROUP {
             // Small groups cost more than they save: the next rows are put on row pages again.
             BUFFERS.with(|cell| {
                 if let Some(writer) = cell.borrow_mut().get_mut(&key) {
@@ -307,15 +265,16 @@ pub unsafe fn flush(rel: pg_sys::Relation) {
 unsafe fn write_buffer(rel: pg_sys::Relation, buffer: &Buffer) {
     // SAFETY: the reservation is this transaction's own.
     unsafe {
-        let entry = if buffer.rows == 0 {
+        let rows = &buffer.rows;
+        let entry = if rows.rows == 0 {
             Entry::default()
         } else {
-            let encoded = writer::encode(&buffer.columns, buffer.rows, &buffer.options.encode);
-            let written = writer::write(rel, buffer.reserved.group, &encoded, &buffer.runs);
+            let encoded = writer::encode(&rows.columns, rows.rows, &buffer.options.encode);
+            let written = writer::write(rel, buffer.reserved.group, &encoded, &rows.runs);
             Entry {
                 kind: EntryKind::Columns as u8,
                 first_row_block: buffer.reserved.first_row_block,
-                row_blocks: directory::row_blocks(buffer.rows),
+                row_blocks: directory::row_blocks(rows.rows),
                 ..written
             }
         };
@@ -324,7 +283,7 @@ unsafe fn write_buffer(rel: pg_sys::Relation, buffer: &Buffer) {
         let first = buffer.reserved.first_row_block;
         change.release_row_blocks(
             first + buffer.reserved.row_blocks,
-            first + directory::row_blocks(buffer.rows),
+            first + directory::row_blocks(rows.rows),
         );
         change.commit();
         cache::forget(rel);
@@ -358,18 +317,19 @@ pub unsafe fn fetch(
         let Some(row) = number.checked_sub(buffer.reserved.first_row()) else {
             return BufferedRow::Elsewhere;
         };
-        if row >= u64::from(buffer.rows) {
+        let rows = &buffer.rows;
+        if row >= u64::from(rows.rows) {
             return BufferedRow::Elsewhere;
         }
         let row = row as u32;
-        let at = buffer.runs.partition_point(|run| run.first <= row).saturating_sub(1);
+        let at = rows.runs.partition_point(|run| run.first <= row).saturating_sub(1);
         if !slot.is_null() {
             // SAFETY: the values are copied into the slot before the buffer can change.
             unsafe {
                 slot::store_values(slot, rel, tid::of_row(number), |arena, values, nulls| {
-                    for (i, attribute) in buffer.attributes.iter().enumerate() {
+                    for (i, attribute) in rows.attributes.iter().enumerate() {
                         let layout = types::Layout { len: attribute.len };
-                        let value = buffer.columns[i].get(row as usize);
+                        let value = rows.columns[i].get(row as usize);
                         let datum = types::to_datum(layout, value, arena);
                         values.add(i).write(datum.unwrap_or(pg_sys::Datum::null()));
                         nulls.add(i).write(datum.is_none());
@@ -377,7 +337,7 @@ pub unsafe fn fetch(
                 });
             }
         }
-        BufferedRow::Found(buffer.runs[at])
+        BufferedRow::Found(rows.runs[at])
     })
 }
 

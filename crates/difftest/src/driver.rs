@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::cluster::Cluster;
 use crate::compare::{self, DrawnSettings};
+use crate::ddl;
 use crate::dml::Limits;
 use crate::draw::Draw;
 use crate::duel::Helpers;
@@ -53,6 +54,13 @@ pub fn run(
     record: &mut Record,
     mut injection: Option<Injection>,
 ) -> Result<(), Failure> {
+    for epoch in 0..options.schemas {
+        record.step = epoch;
+        Driver::open(options, cluster, record, epoch)?.close()?;
+    }
+    if options.schemas > 0 {
+        return Ok(());
+    }
     let end = Instant::now() + Duration::from_secs(options.seconds);
     for epoch in options.first_epoch.. {
         let mut driver = Driver::open(options, cluster, record, epoch)?;
@@ -90,7 +98,7 @@ impl<'a> Driver<'a> {
         let count = draw.range(1, 4) as usize;
         let tables = schema::tables(&mut draw, server, count);
         for table in &tables {
-            for template in schema::table_ddl(table, &tables) {
+            for template in ddl::table_ddl(table, &tables) {
                 for side in [Side::Heap, Side::Tested] {
                     monitor.must(record, &side.sql(&template, &options.am))?;
                 }
@@ -266,5 +274,26 @@ fn prepare_database(
             monitor.must(record, sql)?;
         }
     }
-    Ok((Server { major, icu }, amcheck, drawn))
+    if options.refuses_brin {
+        assert_brin_refused(monitor, record, &options.am)?;
+    }
+    let brin = !options.refuses_brin;
+    Ok((Server { major, icu, brin }, amcheck, drawn))
+}
+
+/// The refusal that `--refuses brin` announces must be real: once BRIN works, it has to be tested.
+fn assert_brin_refused(
+    monitor: &mut Session,
+    record: &mut Record,
+    am: &str,
+) -> Result<(), Failure> {
+    monitor.must(record, &format!("CREATE TABLE dt_brin (a int4) USING {am}"))?;
+    let outcome = monitor.run(record, "CREATE INDEX ON dt_brin USING brin (a)", None)?;
+    if outcome.state() != "0A000" {
+        return Err(Failure::new(
+            "BRIN is not refused, yet --refuses brin says so",
+            outcome.brief(),
+        ));
+    }
+    monitor.must(record, "DROP TABLE dt_brin").map(|_| ())
 }

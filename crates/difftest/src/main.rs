@@ -5,7 +5,7 @@
 //! several plans and from every open snapshot. One thread decides everything, so a seed names a run.
 //!
 //! ```text
-//! options -> cluster -> driver (epochs) -> step -> dml | target | maintenance | cursor | duel | crash
+//! options -> cluster -> driver (epochs) -> step -> dml, insert | target | maintenance | cursor | duel | crash
 //!                                            |          statements for session::pair
 //!                                            +-> compare (contents, plans, amcheck)
 //! ```
@@ -14,10 +14,12 @@ mod cluster;
 mod compare;
 mod crash;
 mod cursor;
+mod ddl;
 mod dml;
 mod draw;
 mod driver;
 mod duel;
+mod insert;
 mod maintenance;
 mod model;
 mod options;

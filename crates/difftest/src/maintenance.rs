@@ -1,5 +1,6 @@
 //! Random DDL and maintenance commands.
 
+use crate::ddl;
 use crate::draw::Draw;
 use crate::model::{Change, Column, Method, Server, Table};
 use crate::schema;
@@ -8,9 +9,22 @@ use crate::statement::Statement;
 
 /// A command that may run in a transaction. `table` is the session's view of table `at`; `table.next_object`
 /// is advanced, the caller keeps it.
-pub fn ddl(draw: &mut Draw, server: Server, table: &mut Table, at: usize) -> Statement {
+///
+/// `cursors`: the session has some open. They hold the indexes their plans use, and commands on indexes then fail; a plan
+/// is no part of the comparison, so those commands are not drawn.
+pub fn alter(
+    draw: &mut Draw,
+    server: Server,
+    table: &mut Table,
+    at: usize,
+    cursors: bool,
+) -> Statement {
     let name = table.name.clone();
-    match draw.below(16) {
+    let choice = draw.below(16);
+    if cursors && (9..=11).contains(&choice) {
+        return analyze(&name);
+    }
+    match choice {
         0 => Statement::scanning(format!(
             "TRUNCATE @@{name}{}",
             draw.pick(&["", " CASCADE", " RESTART IDENTITY"])
@@ -19,7 +33,7 @@ pub fn ddl(draw: &mut Draw, server: Server, table: &mut Table, at: usize) -> Sta
             let column = schema::column(draw, server, table, table.rows == 0);
             let sql = format!(
                 "ALTER TABLE @@{name} ADD COLUMN {}",
-                schema::column_ddl(&column)
+                ddl::column_ddl(&column)
             );
             Statement::scanning(sql).changing(Change::AddColumn(at, column))
         }
@@ -44,7 +58,7 @@ pub fn ddl(draw: &mut Draw, server: Server, table: &mut Table, at: usize) -> Sta
         },
         6..=8 => match schema::index(draw, server, table) {
             Some(index) => {
-                let sql = schema::index_ddl(&name, &index, false);
+                let sql = ddl::index_ddl(&name, &index, false);
                 Statement::scanning(sql).changing(Change::AddIndex(at, index))
             }
             None => analyze(&name),
@@ -167,7 +181,7 @@ pub fn vacuum(
         )),
         4 => match schema::index(draw, server, table) {
             Some(index) => {
-                let sql = schema::index_ddl(&name, &index, true);
+                let sql = ddl::index_ddl(&name, &index, true);
                 Statement::scanning(sql).changing(Change::AddIndex(at, index))
             }
             None => Statement::scanning(format!("VACUUM @@{name}")),

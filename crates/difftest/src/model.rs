@@ -14,6 +14,8 @@ pub struct Server {
     pub major: u32,
     /// Whether ICU collations exist.
     pub icu: bool,
+    /// Whether BRIN indexes are drawn: not if the tested side refuses them by design.
+    pub brin: bool,
 }
 
 /// A column.

@@ -17,6 +17,8 @@ pgcolumnar-difftest: the same random SQL on heap and on a table access method
   --preload LIB       shared_preload_libraries
   --set NAME=VALUE    a server setting, repeatable
   --draw NAME=A|B|C   a setting drawn for each comparison on the tested side, repeatable
+  --refuses brin      the tested side refuses BRIN indexes by design: checked, then none are drawn
+  --schemas N         make N sets of tables, run no steps, compare them empty
   --replay-log FILE   where every statement is written (default: replay.sql in the work directory)
   --keep              keep the work directory after success
   --self-test         inject a wrong row, a lost update, a lost lock; exit 0 only if each is found
@@ -37,6 +39,10 @@ pub struct Options {
     pub set: Vec<String>,
     /// Setting and its choices.
     pub draw: Vec<(String, Vec<String>)>,
+    /// Sets of tables to make without running a step; 0 for an ordinary run.
+    pub schemas: u64,
+    /// BRIN indexes must be refused by the tested side.
+    pub refuses_brin: bool,
     pub replay_log: Option<PathBuf>,
     pub keep: bool,
     pub self_test: bool,
@@ -58,6 +64,8 @@ impl Options {
             preload: None,
             set: Vec::new(),
             draw: Vec::new(),
+            schemas: 0,
+            refuses_brin: false,
             replay_log: None,
             keep: false,
             self_test: false,
@@ -87,6 +95,11 @@ impl Options {
                         .draw
                         .push((name.into(), choices.split('|').map(String::from).collect()));
                 }
+                "--schemas" => options.schemas = number(&name, &value()?)?,
+                "--refuses" => match value()?.as_str() {
+                    "brin" => options.refuses_brin = true,
+                    other => return Err(format!("--refuses knows brin only, not {other}")),
+                },
                 "--replay-log" => options.replay_log = Some(value()?.into()),
                 "--keep" => options.keep = true,
                 "--self-test" => options.self_test = true,

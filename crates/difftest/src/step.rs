@@ -133,8 +133,10 @@ impl Driver<'_> {
                 self.pair(at, &statement)
             }
             Action::Ddl => {
+                let cursors = !self.sessions[at].cursors.is_empty();
                 let mut view = self.sessions[at].view(&self.tables, table);
-                let statement = maintenance::ddl(&mut self.draw, self.server, &mut view, table);
+                let statement =
+                    maintenance::alter(&mut self.draw, self.server, &mut view, table, cursors);
                 self.tables[table].next_object = view.next_object;
                 self.pair(at, &statement)
             }

@@ -151,7 +151,7 @@ impl Relation {
                 return Place::Group(group.clone(), row);
             }
         }
-        let tid::RowAddress::Row(number) = tid::address(tid) else { return Place::Nowhere };
+        let Some(number) = tid::row_number(tid) else { return Place::Nowhere };
         let row_block = (number / u64::from(tid::ROWS_PER_BLOCK)) as u32;
         let Some(at) = self.rows.partition_point(|(first, _, _)| *first <= row_block).checked_sub(1)
         else {

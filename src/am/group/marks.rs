@@ -246,6 +246,69 @@ pub unsafe fn append(
     }
 }
 
+/// Turns marks into "gone", after the index entries of their rows were deleted. `rows` is ascending.
+///
+/// # Safety
+/// `rel` is the group's open relation, locked by VACUUM.
+pub unsafe fn set_gone(rel: pg_sys::Relation, group: &super::Group, rows: &[u32]) {
+    // SAFETY: the head's exclusive lock serialises changes of the group's marks; each page is one WAL record.
+    unsafe {
+        let head_buffer = pg_sys::ReadBuffer(rel, group.entry.extent);
+        pg_sys::LockBuffer(head_buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+        let mut block = (*head::at(rel, ports::buffer_page(head_buffer), group.id)).marks_first;
+        while block != 0 {
+            let buffer = pg_sys::ReadBuffer(rel, block);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+            let state = pg_sys::GenericXLogStart(rel);
+            let head_page = pg_sys::GenericXLogRegisterBuffer(state, head_buffer, 0).cast();
+            let page = pg_sys::GenericXLogRegisterBuffer(state, buffer, 0).cast();
+            let marks = header(rel, page, group.id, block);
+            let mut changed = false;
+            for i in 0..((*marks).count as usize).min(PER_PAGE) {
+                let mark = mark_at(marks, i);
+                if (*mark).block != 0 && rows.binary_search(&(*mark).row).is_ok() {
+                    (*mark).block = 0;
+                    (*mark).offset = 0;
+                    changed = true;
+                }
+            }
+            let next = (*marks).next;
+            if changed {
+                (*head::at(rel, head_page, group.id)).marks_version += 1;
+                pg_sys::GenericXLogFinish(state);
+            } else {
+                pg_sys::GenericXLogAbort(state);
+            }
+            pg_sys::UnlockReleaseBuffer(buffer);
+            block = next;
+        }
+        pg_sys::UnlockReleaseBuffer(head_buffer);
+    }
+}
+
+/// Blocks of a group's marks pages.
+///
+/// # Safety
+/// `rel` is the group's open relation.
+pub unsafe fn pages(rel: pg_sys::Relation, group: &super::Group) -> Vec<u32> {
+    let mut blocks = Vec::new();
+    // SAFETY: pages are share-locked while they are read.
+    unsafe {
+        let buffer = pg_sys::ReadBuffer(rel, group.entry.extent);
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+        let mut block = (*head::at(rel, ports::buffer_page(buffer), group.id)).marks_first;
+        pg_sys::UnlockReleaseBuffer(buffer);
+        while block != 0 && !blocks.contains(&block) {
+            blocks.push(block);
+            let buffer = pg_sys::ReadBuffer(rel, block);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            block = (*header(rel, ports::buffer_page(buffer), group.id, block)).next;
+            pg_sys::UnlockReleaseBuffer(buffer);
+        }
+    }
+    blocks
+}
+
 /// Puts a stub on a row page: a frozen tuple with the values of the indexed columns, and NULL elsewhere.
 ///
 /// heap_update compares those columns with the new version's to choose the lock strength and HOT.

@@ -8,6 +8,7 @@
 //! *stub*: a tuple header on a row page on which heapam does locking, deletion and update exactly as for any other row.
 //! See [`marks`].
 
+pub mod builder;
 pub mod cache;
 pub mod head;
 pub mod marks;
@@ -149,6 +150,11 @@ impl Group {
         self.state.borrow().marks.range(first, count)
     }
 
+    /// Version of the marks that this backend has read.
+    pub fn marks_version(&self) -> u32 {
+        self.state.borrow().marks.version
+    }
+
     /// Number of rows with a mark.
     pub fn mark_count(&self) -> usize {
         self.state.borrow().marks.len()
@@ -212,13 +218,8 @@ impl Group {
         if let Some(map) = unsafe { self.tid_map(rel) } {
             return map.row(tid::block_of(tid), tid.ip_posid);
         }
-        match tid::address(tid) {
-            tid::RowAddress::Row(number) => {
-                let row = number.checked_sub(self.entry.first_row())?;
-                (row < u64::from(self.entry.rows)).then_some(row as u32)
-            }
-            tid::RowAddress::Page(_) => None,
-        }
+        let row = tid::row_number(tid)?.checked_sub(self.entry.first_row())?;
+        (row < u64::from(self.entry.rows)).then_some(row as u32)
     }
 
     fn footer(&self, rel: pg_sys::Relation) -> &GroupFooter<Vec<u8>> {

@@ -62,6 +62,6 @@ impl StubIndex {
         {
             return tid;
         }
-        tid::to_external(root)
+        tid::to_external(rel, root)
     }
 }

@@ -14,8 +14,14 @@ pub enum InsertStatus {
     Aborted,
 }
 
+/// The xid of a run whose transaction aborted and whose rows have lost their index entries.
+pub const ABORTED: u32 = 0;
+
 /// State of an inserting transaction.
 pub fn status(xid: u32) -> InsertStatus {
+    if xid == ABORTED {
+        return InsertStatus::Aborted;
+    }
     if xid == pg_sys::FrozenTransactionId.into_inner() {
         return InsertStatus::Committed;
     }
@@ -42,6 +48,9 @@ pub unsafe fn sees(rel: pg_sys::Relation, run: &InsertRun, snapshot: pg_sys::Sna
     use pg_sys::SnapshotType as Kind;
     if run.xid == pg_sys::FrozenTransactionId.into_inner() {
         return true;
+    }
+    if run.xid == ABORTED {
+        return false;
     }
     let xid = pg_sys::TransactionId::from(run.xid);
     // SAFETY: as the caller's.

@@ -1,7 +1,8 @@
 //! Writes a row group: columns are encoded, the bytes go to an extent, then the directory learns of it.
 
 use super::head::{GroupHead, InsertRun};
-use crate::am::storage::directory::Entry;
+use super::tidmap::TidMap;
+use crate::am::storage::directory::{Entry, HAS_TID_MAP};
 use crate::am::storage::extent;
 use crate::am::storage::page::PageKind;
 use columnar_format::{ColumnBuilder, EncodeOptions, EncodedChunk, GroupFooterBuilder, encode_chunk};
@@ -84,4 +85,25 @@ pub unsafe fn write(
             ..Entry::default()
         }
     }
+}
+
+/// Writes a TID map to an extent of its own and names it in an entry.
+///
+/// # Safety
+/// As [`write`]; the entry is that of the map's group and not yet in the directory.
+pub unsafe fn write_tid_map(rel: pg_sys::Relation, entry: &mut Entry, map: &TidMap) {
+    let bytes = map.to_bytes();
+    let pages = extent::pages_for(bytes.len());
+    // SAFETY: the extent is this backend's until the directory names it.
+    unsafe {
+        let first = extent::allocate(rel, pages);
+        let none = core::ptr::null_mut();
+        extent::write(rel, first, PageKind::TidMap, entry.group.into(), &bytes, none);
+        entry.tid_map = first;
+    }
+    entry.flags |= HAS_TID_MAP;
+    entry.tid_map_pages = pages;
+    entry.tid_map_bytes = bytes.len() as u32;
+    entry.tid_low = map.blocks.first().map_or(0, |b| b.block);
+    entry.tid_high = map.blocks.last().map_or(0, |b| b.block);
 }

@@ -216,7 +216,7 @@ pub unsafe fn next_tuple(
                 *live -= 1.0;
                 continue;
             }
-            heap::publish_tid(slot);
+            heap::publish_tid((*scan).rs_rd, slot);
             return true;
         }
         false

@@ -125,8 +125,9 @@ unsafe fn load(scan: pg_sys::TableScanDesc, bitmap: &BitmapBlock<'_>) {
         state.set_snapshot((*scan).rs_snapshot);
         state.bitmap.rows.clear();
         state.bitmap.next = 0;
-        if tid::is_page_block(bitmap.block) {
-            let physical = tid::physical_block(bitmap.block);
+        if tid::is_page_block(bitmap.block)
+            && let Some(physical) = tid::physical_block(state.rel, bitmap.block)
+        {
             if physical >= state.blocks {
                 // The file may have grown since the scan began; it never shrinks under our lock.
                 state.blocks = pg_sys::RelationGetNumberOfBlocksInFork(

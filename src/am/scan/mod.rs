@@ -415,7 +415,7 @@ impl ScanState {
 
     /// Rows of a former row page, in the group they were moved to since the scan began.
     unsafe fn load_moved(&mut self, block: u32) {
-        let external = tid::external_block(block);
+        let external = tid::external_block(self.rel, block);
         // SAFETY: the relation is open.
         unsafe {
             let has = |group: &Rc<Group>| {
@@ -463,7 +463,7 @@ impl ScanState {
             let Some(group) = &self.group else {
                 let Some(reader) = self.reader.as_ref() else { return false };
                 let offset = row as u16;
-                let external = tid::to_external(&tid::item_pointer(reader.block(), offset));
+                let external = tid::to_external(self.rel, &tid::item_pointer(reader.block(), offset));
                 if !self.in_range(&external) || !reader.visible(offset) {
                     return false;
                 }

@@ -204,7 +204,8 @@ impl PageReader {
         // SAFETY: the page is pinned; the slot takes a pin of its own.
         unsafe {
             let block = self.block();
-            store_tuple(slot, heap::tuple_at(self.rel, self.page(), block, offset), self.buffer());
+            let tuple = heap::tuple_at(self.rel, self.page(), block, offset);
+            store_tuple(self.rel, slot, tuple, self.buffer());
         }
     }
 }
@@ -214,13 +215,14 @@ impl PageReader {
 /// # Safety
 /// `slot` is a slot of this access method and `tuple` lies on the pinned page of `buffer`.
 pub unsafe fn store_tuple(
+    rel: pg_sys::Relation,
     slot: *mut pg_sys::TupleTableSlot,
     mut tuple: pg_sys::HeapTupleData,
     buffer: pg_sys::Buffer,
 ) {
     // SAFETY: slots of this access method start with a BufferHeapTupleTableSlot.
     unsafe {
-        tuple.t_self = tid::to_external(&tuple.t_self);
+        tuple.t_self = tid::to_external(rel, &tuple.t_self);
         let inner = slot.cast::<pg_sys::BufferHeapTupleTableSlot>();
         slot::as_buffer_slot(slot, |slot| {
             if u32::from((*slot).tts_flags) & pg_sys::TTS_FLAG_SHOULDFREE != 0 {

@@ -5,7 +5,7 @@
 //! are serialised by the metapage's exclusive lock, which is always taken before that of a directory page.
 
 use super::page::{self, PAYLOAD, PageKind};
-use crate::am::tid::ROWS_PER_BLOCK;
+use crate::am::tid::{PageMap, ROWS_PER_BLOCK};
 use crate::ports;
 use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
 
@@ -79,6 +79,7 @@ struct Header {
     next_group: u32,
     first_page: u32,
     last_page: u32,
+    page_map: PageMap,
     padding: [u32; 8],
 }
 
@@ -86,15 +87,18 @@ struct Header {
 #[derive(Clone, Copy, Debug)]
 struct PageHeader {
     next: u32,
-    padding: [u32; 15],
+    padding: [u32; 47],
 }
 
 const _: () = assert!(size_of::<Entry>() == 64 && align_of::<Entry>() == 4);
-const _: () = assert!(size_of::<Header>() == 64 && align_of::<Header>() == 8);
-const _: () = assert!(size_of::<PageHeader>() == 64);
+/// Bytes before the entries of the metapage and of each directory page.
+const HEADER: usize = 192;
+
+const _: () = assert!(size_of::<Header>() == HEADER && align_of::<Header>() == 8);
+const _: () = assert!(size_of::<PageHeader>() == HEADER);
 
 /// Entries of the metapage and of each directory page.
-pub const ENTRIES_PER_PAGE: usize = (PAYLOAD - 64) / size_of::<Entry>();
+pub const ENTRIES_PER_PAGE: usize = (PAYLOAD - HEADER) / size_of::<Entry>();
 
 /// Where an entry stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,6 +149,7 @@ pub unsafe fn initialise(page: ports::Page) {
             next_group: 1,
             first_page: 0,
             last_page: 0,
+            page_map: PageMap::default(),
             padding: [0; 8],
         });
     }
@@ -209,9 +214,28 @@ pub unsafe fn generation(rel: pg_sys::Relation) -> Option<u64> {
     }
 }
 
+/// The numbering of row pages, or `None` for an empty file.
+///
+/// # Safety
+/// `rel` is an open relation of this access method.
+pub unsafe fn page_map(rel: pg_sys::Relation) -> Option<PageMap> {
+    // SAFETY: as the caller's; the lock is held while the header is read.
+    unsafe {
+        let blocks =
+            pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
+        if blocks == 0 {
+            return None;
+        }
+        let buffer = read_buffer(rel, 0, pg_sys::BUFFER_LOCK_SHARE);
+        let map = (*check(rel, ports::buffer_page(buffer))).page_map;
+        pg_sys::UnlockReleaseBuffer(buffer);
+        Some(map)
+    }
+}
+
 unsafe fn entries(page: ports::Page) -> *mut Entry {
-    // SAFETY: entries follow the 64-byte header of the payload.
-    unsafe { page::payload(page).add(64).cast() }
+    // SAFETY: entries follow the header of the payload.
+    unsafe { page::payload(page).add(HEADER).cast() }
 }
 
 unsafe fn collect(page: ports::Page, block: u32, into: &mut Vec<(SlotAddress, Entry)>) {
@@ -333,6 +357,11 @@ impl Change {
         first
     }
 
+    /// The numbering of row pages.
+    pub fn page_map(&mut self) -> &mut PageMap {
+        &mut self.header().page_map
+    }
+
     /// Gives back the unused end of a reservation, if nothing was reserved since.
     pub fn release_row_blocks(&mut self, end: u32, used_end: u32) {
         let header = self.header();
@@ -445,6 +474,15 @@ impl Change {
             self.header().last_page = block;
             block
         }
+    }
+
+    /// Whether entries at these slots fit into one change: the metapage and two more pages.
+    pub fn fits(slots: impl IntoIterator<Item = SlotAddress>) -> bool {
+        let mut blocks: Vec<u32> =
+            slots.into_iter().map(|slot| slot.block).filter(|&block| block != 0).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks.len() <= 1
     }
 
     /// Commits the change and releases its pages.

@@ -98,6 +98,26 @@ unsafe fn take_free(rel: pg_sys::Relation, pages: u32) -> Option<u32> {
     }
 }
 
+/// Numbers row pages from `blocks` on afresh, before the file is cut there, so that they do not answer to TIDs of rows
+/// that were moved to groups.
+///
+/// # Safety
+/// `rel` is open with an `AccessExclusiveLock`.
+pub unsafe fn restart_row_pages(rel: pg_sys::Relation, blocks: u32) {
+    // SAFETY: as the caller's; nobody else has the page map in use.
+    unsafe {
+        let old = pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
+        let mut change = Change::begin(rel);
+        change.page_map().restart(blocks, old);
+        change.commit();
+        pg_sys::CacheInvalidateRelcache(rel);
+        if !(*rel).rd_amcache.is_null() {
+            pg_sys::pfree((*rel).rd_amcache);
+            (*rel).rd_amcache = core::ptr::null_mut();
+        }
+    }
+}
+
 /// Whether no running transaction can still read the old contents of a free extent.
 unsafe fn reusable(rel: pg_sys::Relation, entry: &Entry) -> bool {
     // SAFETY: the relation decides which horizon applies.

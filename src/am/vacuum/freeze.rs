@@ -66,7 +66,12 @@ mod v15 {
         ///
         /// # Safety
         /// The tuple lies on the page locked for cleanup and is not dead to everyone.
-        pub unsafe fn add(&mut self, target: &Target, offset: u16, header: pg_sys::HeapTupleHeader) {
+        pub unsafe fn add(
+            &mut self,
+            target: &Target,
+            offset: u16,
+            header: pg_sys::HeapTupleHeader,
+        ) {
             let mut freeze = FreezeTuple::default();
             let mut totally = false;
             let (cutoffs, kept) = (&target.cutoffs, &mut self.kept);
@@ -124,9 +129,7 @@ mod v15 {
                         self.tuples.as_mut_ptr(),
                         self.tuples.len() as c_int,
                     );
-                    let header = page.page().cast::<pg_sys::PageHeaderData>();
-                    (*header).pd_lsn.xlogid = (lsn >> 32) as u32;
-                    (*header).pd_lsn.xrecoff = lsn as u32;
+                    crate::am::vacuum::versions::set_lsn(page.buffer(), lsn);
                 }
                 pg_sys::CritSectionCount -= 1;
             }
@@ -164,7 +167,12 @@ mod v16 {
         ///
         /// # Safety
         /// The tuple lies on the page locked for cleanup and is not dead to everyone.
-        pub unsafe fn add(&mut self, target: &Target, offset: u16, header: pg_sys::HeapTupleHeader) {
+        pub unsafe fn add(
+            &mut self,
+            target: &Target,
+            offset: u16,
+            header: pg_sys::HeapTupleHeader,
+        ) {
             let mut freeze = pg_sys::HeapTupleFreeze::default();
             let mut totally = false;
             // SAFETY: as the caller's.

@@ -146,6 +146,7 @@ impl GroupVacuum for NoGroups {}
 ///
 /// # Safety
 /// `rel` is an open relation of this access method.
-pub unsafe fn group_part(_rel: pg_sys::Relation) -> Box<dyn GroupVacuum> {
-    Box::new(NoGroups)
+pub unsafe fn group_part(rel: pg_sys::Relation) -> Box<dyn GroupVacuum> {
+    // SAFETY: as the caller's.
+    Box::new(unsafe { super::groups::Groups::new(rel) })
 }

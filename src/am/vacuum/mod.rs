@@ -22,12 +22,15 @@
 //!   parallel workers compare physical TIDs.
 //! * The metapage and column pages count as pages of the table and are passed over.
 
-#[cfg(any(feature = "pg15", feature = "pg16"))]
-mod freeze;
+mod compact;
 mod dead;
 mod driver;
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+mod freeze;
+mod groups;
 pub mod hooks;
 mod index;
+mod merge;
 pub mod page;
 pub mod prune;
 mod report;

@@ -180,35 +180,42 @@ impl LockedPage {
         unsafe { pg_sys::RecordPageWithFreeSpace(rel, block, free as _) };
     }
 
-    /// Makes `LP_DEAD` line pointers unused and drops trailing unused ones, with one generic WAL record; offsets that are
-    /// not `LP_DEAD` are passed over. Returns how many were reclaimed.
+    /// Makes `LP_DEAD` line pointers unused and drops trailing unused ones (`lazy_vacuum_heap_page`); offsets that are not
+    /// `LP_DEAD` are passed over. Returns how many were reclaimed.
     ///
     /// No index entry and no stub's owner may refer to them any more. An exclusive lock is enough: a dead line pointer
-    /// has no tuple that a pin could protect.
+    /// has no tuple that a pin could protect. The record is heapam's: a generic one would not pass
+    /// `wal_consistency_checking`, which knows of hint bits on heap pages only in heapam's records.
     pub fn reclaim(&self, offsets: &[u16]) -> usize {
         debug_assert!(self.lock != PageLock::Share);
         let max = self.max_offset();
-        let dead = |offset: u16| offset <= max && self.flags(offset) == pg_sys::LP_DEAD;
-        let count = offsets.iter().filter(|&&offset| dead(offset)).count();
-        if count == 0 {
+        let mut dead: Vec<u16> = offsets
+            .iter()
+            .copied()
+            .filter(|&offset| offset <= max && self.flags(offset) == pg_sys::LP_DEAD)
+            .collect();
+        if dead.is_empty() {
             return 0;
         }
-        // SAFETY: the buffer is locked exclusively; the copy's line pointer array has `max` entries like the page's.
+        // SAFETY: the buffer is locked exclusively. In the critical section nothing allocates and no Rust code can fail.
         unsafe {
-            let xlog = pg_sys::GenericXLogStart(self.rel);
-            let copy = pg_sys::GenericXLogRegisterBuffer(xlog, self.buffer, 0);
-            for &offset in offsets {
-                if dead(offset) {
-                    let item = pg_sys::PageGetItemId(copy, offset);
-                    (*item).set_lp_flags(pg_sys::LP_UNUSED);
-                    (*item).set_lp_off(0);
-                    (*item).set_lp_len(0);
-                }
+            let page = self.page();
+            let log = ports::RelationNeedsWAL(self.rel);
+            pg_sys::CritSectionCount += 1;
+            for &offset in &dead {
+                let item = pg_sys::PageGetItemId(page.cast(), offset);
+                (*item).set_lp_flags(pg_sys::LP_UNUSED);
+                (*item).set_lp_off(0);
+                (*item).set_lp_len(0);
             }
-            pg_sys::PageTruncateLinePointerArray(copy);
-            pg_sys::GenericXLogFinish(xlog);
+            pg_sys::PageTruncateLinePointerArray(page.cast());
+            pg_sys::MarkBufferDirty(self.buffer);
+            if log {
+                super::versions::log_reclaim(self.rel, self.buffer, &mut dead);
+            }
+            pg_sys::CritSectionCount -= 1;
         }
-        count
+        dead.len()
     }
 }
 

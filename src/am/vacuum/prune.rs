@@ -8,10 +8,10 @@
 use super::hooks::{Horizon, Target};
 use super::page::LockedPage;
 use crate::am::scan::pages;
-use pgrx::pg_sys;
 use pg_sys::HTSV_Result::{
     HEAPTUPLE_DEAD, HEAPTUPLE_DELETE_IN_PROGRESS, HEAPTUPLE_LIVE, HEAPTUPLE_RECENTLY_DEAD,
 };
+use pgrx::pg_sys;
 
 /// What was found and done on a page.
 #[derive(Clone, Debug, Default)]
@@ -156,9 +156,7 @@ unsafe fn judge(
     page: &LockedPage,
 ) -> pg_sys::HTSV_Result::Type {
     // SAFETY: as the caller's.
-    unsafe {
-        pg_sys::HeapTupleSatisfiesVacuum(tuple, target.cutoffs.OldestXmin, page.buffer())
-    }
+    unsafe { pg_sys::HeapTupleSatisfiesVacuum(tuple, target.cutoffs.OldestXmin, page.buffer()) }
 }
 
 /// How many of these stubs count as live versions.

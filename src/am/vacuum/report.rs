@@ -97,11 +97,12 @@ pub struct ErrorContext(*mut ContextState);
 impl ErrorContext {
     /// Pushes an entry.
     pub fn push(names: &Names) -> Self {
-        let state = pgrx::PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(ContextState {
-            table: format!("{}.{}", names.schema, names.relation),
-            phase: RefCell::new(ErrorPhase::Unknown),
-            callback: pg_sys::ErrorContextCallback::default(),
-        });
+        let state =
+            pgrx::PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(ContextState {
+                table: format!("{}.{}", names.schema, names.relation),
+                phase: RefCell::new(ErrorPhase::Unknown),
+                callback: pg_sys::ErrorContextCallback::default(),
+            });
         // SAFETY: the stack is this backend's; the state stays where it is while the entry is on it.
         unsafe {
             (*state).callback.callback = Some(describe);
@@ -136,13 +137,17 @@ unsafe extern "C-unwind" fn describe(state: *mut c_void) {
     let table = &state.table;
     let line = match &*phase {
         ErrorPhase::Unknown => return,
-        ErrorPhase::Scan(Some(block)) => format!("while scanning block {block} of relation \"{table}\""),
+        ErrorPhase::Scan(Some(block)) => {
+            format!("while scanning block {block} of relation \"{table}\"")
+        }
         ErrorPhase::Scan(None) => format!("while scanning relation \"{table}\""),
         ErrorPhase::Reclaim(Some(block)) => {
             format!("while vacuuming block {block} of relation \"{table}\"")
         }
         ErrorPhase::Reclaim(None) => format!("while vacuuming relation \"{table}\""),
-        ErrorPhase::Index(index) => format!("while vacuuming index \"{index}\" of relation \"{table}\""),
+        ErrorPhase::Index(index) => {
+            format!("while vacuuming index \"{index}\" of relation \"{table}\"")
+        }
         ErrorPhase::IndexCleanup(index) => {
             format!("while cleaning up index \"{index}\" of relation \"{table}\"")
         }
@@ -201,7 +206,10 @@ pub(super) fn finish(vacuum: &Vacuum, (xid_updated, multi_updated): (bool, bool)
     // SAFETY: reads the clock.
     let elapsed = unsafe { pg_sys::GetCurrentTimestamp() } - report.start;
     let verbose = vacuum.target.verbose;
-    if !verbose && report.log_min_duration > 0 && elapsed < i64::from(report.log_min_duration) * 1000 {
+    if !verbose
+        && report.log_min_duration > 0
+        && elapsed < i64::from(report.log_min_duration) * 1000
+    {
         return;
     }
     let mut text = String::new();
@@ -226,7 +234,12 @@ fn describe_rows(
         (_, false, true) => "automatic aggressive vacuum of table",
         (_, false, false) => "automatic vacuum of table",
     };
-    writeln!(text, "{what} \"{}\": index scans: {}", vacuum.names.qualified(), counts.index_rounds)?;
+    writeln!(
+        text,
+        "{what} \"{}\": index scans: {}",
+        vacuum.names.qualified(),
+        counts.index_rounds
+    )?;
     writeln!(
         text,
         "pages: {} removed, {} remain, {} scanned ({:.2}% of total)",
@@ -316,10 +329,12 @@ fn describe_usage(report: &Report, text: &mut String, elapsed: i64) -> core::fmt
     let (wal, buffers, timing) =
         unsafe { (pg_sys::pgWalUsage, pg_sys::pgBufferUsage, pg_sys::track_io_timing) };
     let was = &report.buffers;
-    let hits = buffers.shared_blks_hit - was.shared_blks_hit + buffers.local_blks_hit - was.local_blks_hit;
-    let reads =
-        buffers.shared_blks_read - was.shared_blks_read + buffers.local_blks_read - was.local_blks_read;
-    let dirtied = buffers.shared_blks_dirtied - was.shared_blks_dirtied + buffers.local_blks_dirtied
+    let hits =
+        buffers.shared_blks_hit - was.shared_blks_hit + buffers.local_blks_hit - was.local_blks_hit;
+    let reads = buffers.shared_blks_read - was.shared_blks_read + buffers.local_blks_read
+        - was.local_blks_read;
+    let dirtied = buffers.shared_blks_dirtied - was.shared_blks_dirtied
+        + buffers.local_blks_dirtied
         - was.local_blks_dirtied;
     if timing {
         // SAFETY: plain counters of this backend.
@@ -343,7 +358,12 @@ fn describe_usage(report: &Report, text: &mut String, elapsed: i64) -> core::fmt
             blocks as f64 * crate::ports::BLCKSZ as f64 / 1_048_576.0 / (elapsed as f64 / 1e6)
         }
     };
-    writeln!(text, "avg read rate: {:.3} MB/s, avg write rate: {:.3} MB/s", rate(reads), rate(dirtied))?;
+    writeln!(
+        text,
+        "avg read rate: {:.3} MB/s, avg write rate: {:.3} MB/s",
+        rate(reads),
+        rate(dirtied)
+    )?;
     let word = if cfg!(feature = "pg18") { "reads" } else { "misses" };
     writeln!(text, "buffer usage: {hits} hits, {reads} {word}, {dirtied} dirtied")?;
     write!(

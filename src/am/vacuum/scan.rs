@@ -174,7 +174,7 @@ impl Vacuum {
             self.dead.clear();
             return;
         }
-        let stubs = if self.groups.may_have_stubs() && self.dead.len() > 0 {
+        let stubs = if self.groups.may_have_stubs() && !self.dead.pages().is_empty() {
             self.groups.claim_stubs(self.dead.pages())
         } else {
             Vec::new()

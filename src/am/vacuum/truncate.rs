@@ -50,10 +50,8 @@ impl Vacuum {
             let old = self.counts.pages;
             // SAFETY: the exclusive lock is held; every way out releases it, as heap does before the transaction ends.
             let (new, interrupted) = unsafe {
-                let current = pg_sys::RelationGetNumberOfBlocksInFork(
-                    rel,
-                    pg_sys::ForkNumber::MAIN_FORKNUM,
-                );
+                let current =
+                    pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
                 // A table that has grown has rows at its end.
                 if current != old {
                     pg_sys::UnlockRelation(rel, lock);
@@ -151,7 +149,8 @@ impl Vacuum {
                 }
                 pg_sys::WaitLatch(
                     pg_sys::MyLatch,
-                    (pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH) as i32,
+                    (pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH)
+                        as i32,
                     LOCK_WAIT_INTERVAL as _,
                     pg_sys::WaitEventTimeout::WAIT_EVENT_VACUUM_TRUNCATE,
                 );

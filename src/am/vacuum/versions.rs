@@ -176,6 +176,67 @@ pub unsafe fn tuple_should_freeze(
     }
 }
 
+/// Sets the LSN of a page.
+///
+/// # Safety
+/// The buffer is locked exclusively.
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+pub unsafe fn set_lsn(buffer: pg_sys::Buffer, lsn: pg_sys::XLogRecPtr) {
+    // SAFETY: the header is inside the page.
+    unsafe {
+        let header = crate::ports::buffer_page(buffer).cast::<pg_sys::PageHeaderData>();
+        (*header).pd_lsn.xlogid = (lsn >> 32) as u32;
+        (*header).pd_lsn.xrecoff = lsn as u32;
+    }
+}
+
+/// Logs that dead line pointers became unused, and sets the page's LSN. The redo needs no cleanup lock and drops trailing
+/// unused line pointers as well.
+///
+/// # Safety
+/// In a critical section, with the buffer locked exclusively; the relation needs WAL.
+#[cfg(any(feature = "pg17", feature = "pg18"))]
+pub unsafe fn log_reclaim(rel: pg_sys::Relation, buffer: pg_sys::Buffer, unused: &mut [u16]) {
+    use core::ptr::null_mut;
+    // SAFETY: as the caller's.
+    unsafe {
+        pg_sys::log_heap_prune_and_freeze(
+            rel,
+            buffer,
+            pg_sys::TransactionId::INVALID,
+            false,
+            pg_sys::PruneReason::PRUNE_VACUUM_CLEANUP,
+            null_mut(),
+            0,
+            null_mut(),
+            0,
+            null_mut(),
+            0,
+            unused.as_mut_ptr(),
+            unused.len() as i32,
+        );
+    }
+}
+
+/// As above, before PostgreSQL 17: `XLOG_HEAP2_VACUUM` with `xl_heap_vacuum` (access/heapam_xlog.h).
+///
+/// # Safety
+/// As above.
+#[cfg(any(feature = "pg15", feature = "pg16"))]
+pub unsafe fn log_reclaim(_rel: pg_sys::Relation, buffer: pg_sys::Buffer, unused: &mut [u16]) {
+    const XLOG_HEAP2_VACUUM: u8 = 0x20;
+    let mut count = unused.len() as u16;
+    // SAFETY: as the caller's; the registered data lives until the record is inserted.
+    unsafe {
+        pg_sys::XLogBeginInsert();
+        pg_sys::XLogRegisterData((&raw mut count).cast(), size_of::<u16>() as _);
+        pg_sys::XLogRegisterBuffer(0, buffer, pg_sys::REGBUF_STANDARD as u8);
+        pg_sys::XLogRegisterBufData(0, unused.as_mut_ptr().cast(), size_of_val(unused) as _);
+        let lsn = pg_sys::XLogInsert(pg_sys::RmgrIds::RM_HEAP2_ID as u8, XLOG_HEAP2_VACUUM);
+        set_lsn(buffer, lsn);
+    }
+}
+
 /// What VACUUM writes to `pg_class`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RelStats {

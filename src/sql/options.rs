@@ -1,0 +1,132 @@
+//! `pgcolumnar.set_options` and `pgcolumnar.reset_options`.
+
+use super::catalog::{self, StoredOptions};
+use super::target::{Target, fail};
+use super::argument;
+use crate::guc;
+use columnar_format::Compression;
+use core::ffi::{CStr, c_int};
+use pgrx::{PgSqlErrorCode, pg_sys};
+
+/// `set_options("table", compression, compression_level, row_group_rows, vector_rows)`: sets those that are not NULL.
+///
+/// # Safety
+/// `fcinfo` is that of the running call.
+pub unsafe fn set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: the arguments are of the types that the extension's script declares.
+    unsafe {
+        let target = Target::open(fcinfo);
+        target.require_owner();
+        target.require_columnar();
+        let given = StoredOptions {
+            compression: compression(fcinfo, 1),
+            compression_level: number(
+                fcinfo,
+                2,
+                "compression_level",
+                guc::COMPRESSION_LEVEL_RANGE,
+            ),
+            row_group_rows: number(fcinfo, 3, "row_group_rows", guc::ROW_GROUP_ROWS_RANGE),
+            vector_rows: number(fcinfo, 4, "vector_rows", guc::VECTOR_ROWS_RANGE),
+        };
+        lock(&target);
+        let old = catalog::read(target.oid()).unwrap_or_default();
+        let new = StoredOptions {
+            compression: given.compression.or(old.compression),
+            compression_level: given.compression_level.or(old.compression_level),
+            row_group_rows: given.row_group_rows.or(old.row_group_rows),
+            vector_rows: given.vector_rows.or(old.vector_rows),
+        };
+        store(&target, &new);
+    }
+    pg_sys::Datum::null()
+}
+
+/// `reset_options("table", compression, compression_level, row_group_rows, vector_rows)`: forgets those that are true,
+/// or all if none is.
+///
+/// # Safety
+/// `fcinfo` is that of the running call.
+pub unsafe fn reset(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
+    // SAFETY: the arguments are of the types that the extension's script declares.
+    unsafe {
+        let target = Target::open(fcinfo);
+        target.require_owner();
+        lock(&target);
+        let old = catalog::read(target.oid());
+        // A table that has been given another access method keeps its options; this takes them away.
+        if !(target.is_table() && old.is_some()) {
+            target.require_columnar();
+        }
+        let chosen = |i: usize| argument(fcinfo, i).is_some_and(|value| value.value() != 0);
+        let all = !(1..=4).any(chosen);
+        let mut new = old.unwrap_or_default();
+        if all || chosen(1) {
+            new.compression = None;
+        }
+        for (i, option) in
+            [&mut new.compression_level, &mut new.row_group_rows, &mut new.vector_rows]
+                .into_iter()
+                .enumerate()
+        {
+            if all || chosen(i + 2) {
+                *option = None;
+            }
+        }
+        store(&target, &new);
+    }
+    pg_sys::Datum::null()
+}
+
+/// Keeps others from setting the table's options, or dropping it, until the transaction ends.
+unsafe fn lock(target: &Target) {
+    // SAFETY: the relation is open, so it exists.
+    unsafe {
+        pg_sys::LockRelationOid(target.oid(), pg_sys::ShareUpdateExclusiveLock as c_int);
+    }
+}
+
+unsafe fn store(target: &Target, options: &StoredOptions) {
+    // SAFETY: the table is locked.
+    if !unsafe { catalog::write(target.oid(), options) } {
+        fail(
+            PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "table pgcolumnar.options is missing or altered".into(),
+            "The extension pgcolumnar creates it.",
+        );
+    }
+}
+
+unsafe fn compression(fcinfo: pg_sys::FunctionCallInfo, index: usize) -> Option<Compression> {
+    // SAFETY: the argument is a text.
+    let name = unsafe {
+        let value = argument(fcinfo, index)?;
+        CStr::from_ptr(pg_sys::text_to_cstring(value.cast_mut_ptr())).to_string_lossy()
+    };
+    match name.parse() {
+        Ok(compression) => Some(compression),
+        Err(_) => fail(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("invalid value for option \"compression\": \"{name}\""),
+            "Available values: none, lz4, zstd.",
+        ),
+    }
+}
+
+unsafe fn number(
+    fcinfo: pg_sys::FunctionCallInfo,
+    index: usize,
+    option: &str,
+    (low, high): (i32, i32),
+) -> Option<i32> {
+    // SAFETY: the argument is an int.
+    let value = unsafe { argument(fcinfo, index) }?.value() as i32;
+    if !(low..=high).contains(&value) {
+        fail(
+            PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
+            format!("{value} is outside the valid range for option \"{option}\" ({low} .. {high})"),
+            "NULL leaves the option as it is; pgcolumnar.reset_options removes it.",
+        );
+    }
+    Some(value)
+}
