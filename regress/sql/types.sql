@@ -54,7 +54,7 @@ INSERT INTO samples (type, literals) VALUES
     ('numeric(40,20)', '{0,1.5,99999999999999999999.99999999999999999999,-0.00000000000000000001}'),
     ('money', '{0,1.25,-92233720368547758.08,92233720368547758.07}'),
     ('oid', '{0,1,4294967295}'), ('xid', '{0,3,4294967295}'), ('xid8', '{0,3,18446744073709551615}'), ('cid', '{0,4294967295}'),
-    ('tid', '{"(0,0)","(4294967295,65535)","(1,1)"}'), ('regclass', '{pg_class,-,99999}'), ('pg_lsn', '{0/0,FFFFFFFF/FFFFFFFF}'),
+    ('tid', '{"(0,0)","(4294967295,65535)","(1,1)"}'), ('regclass', '{pg_class,pg_type}'), ('pg_lsn', '{0/0,FFFFFFFF/FFFFFFFF}'),
     ('name', '{"",a,aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffggg}'),
     ('text', '{"",a,A,"a ",é,日本語,"a\\b","quote ''","NULL"}'),
     ('varchar(5)', '{"",a,abcde,"ab   "}'), ('char(5)', '{"",a,abcde,"ab"}'), ('bpchar', '{"",a,"a  ",abcdef}'),

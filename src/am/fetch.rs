@@ -144,6 +144,9 @@ impl Request {
                 return None;
             };
             *self.call_again = false;
+            if !self.all_dead.is_null() {
+                *self.all_dead = false;
+            }
             visibility::reset_dirty(self.snapshot);
             if !visibility::sees(self.rel, &run, self.snapshot) {
                 return Some(false);
@@ -156,6 +159,10 @@ impl Request {
     unsafe fn from_directory(&self) -> bool {
         // SAFETY: as `fetch`'s.
         unsafe {
+            // heapam found nothing on the former row page; that says nothing of the row.
+            if !self.all_dead.is_null() {
+                *self.all_dead = false;
+            }
             loop {
                 let place = match cache::open(self.rel) {
                     Some(directory) => directory.find(self.rel, &*self.tid),
@@ -313,16 +320,33 @@ unsafe fn blocks(rel: pg_sys::Relation) -> u32 {
 /// # Safety
 /// `rel` is an open relation of this access method.
 pub unsafe fn is_row_page(rel: pg_sys::Relation, block: u32) -> bool {
-    // SAFETY: the page is pinned while its special space, which only changes together with the whole page, is read.
+    // SAFETY: as the caller's.
+    unsafe {
+        let Some(buffer) = pin_row_page(rel, block) else { return false };
+        pg_sys::ReleaseBuffer(buffer);
+        true
+    }
+}
+
+/// Pins a physical block if it is a row page. It stays one while it is pinned.
+///
+/// # Safety
+/// `rel` is an open relation of this access method.
+pub unsafe fn pin_row_page(rel: pg_sys::Relation, block: u32) -> Option<pg_sys::Buffer> {
+    // SAFETY: the page is share-locked while its special space is read.
     unsafe {
         if block >= blocks(rel) {
-            return false;
+            return None;
         }
         let buffer = pg_sys::ReadBuffer(rel, block);
         pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
         let column = storage::page::is_column_page(ports::buffer_page(buffer));
-        pg_sys::UnlockReleaseBuffer(buffer);
-        !column
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+        if column {
+            pg_sys::ReleaseBuffer(buffer);
+            return None;
+        }
+        Some(buffer)
     }
 }
 
@@ -490,7 +514,9 @@ pub unsafe fn index_delete_tuples(
         group_rows.retain(|entry| (*statuses.add(entry.id as usize)).knowndeletable);
         let mut horizon = pg_sys::InvalidTransactionId;
         let mut kept = 0;
-        if !page_rows.is_empty() {
+        // heapam expects something to delete, unless the index deletes bottom up.
+        let known = |entry: &pg_sys::TM_IndexDelete| (*statuses.add(entry.id as usize)).knowndeletable;
+        if (*state).bottomup || page_rows.iter().any(known) {
             entries[..page_rows.len()].copy_from_slice(&page_rows);
             (*state).ndeltids = page_rows.len() as i32;
             horizon = heap::heapam!(index_delete_tuples(rel, state));

@@ -1,8 +1,8 @@
 //! Calls into heapam on row pages, with TIDs translated between physical and external.
 //!
 //! The server's heap routine does the work: its callbacks know nothing of the table's access method beyond the row pages
-//! they are pointed at. They are called through their function pointers without a guard, so an ERROR leaves by longjmp:
-//! every frame here is plain data without destructors.
+//! they are pointed at. `heapam!` calls them through their function pointers without a guard, so an ERROR leaves by longjmp:
+//! the frames it passes are plain data without destructors. Where they are not, `guarded_heapam!` is used.
 
 use super::{slot, storage, tid};
 use crate::ports;
@@ -25,6 +25,13 @@ macro_rules! heapam {
     };
 }
 pub(crate) use heapam;
+
+/// Calls a callback of heapam's routine from a frame that has something to clean up: an ERROR comes as a panic.
+macro_rules! guarded_heapam {
+    ($($call:tt)*) => {
+        pg_sys::ffi::pg_guard_ffi_boundary(|| heapam!($($call)*))
+    };
+}
 
 /// Rewrites the physical TID that heapam left in a slot, and in the tuple the slot holds, to the external one.
 ///
@@ -146,6 +153,13 @@ pub unsafe fn multi_insert(
     // SAFETY: the caller keeps the contract of the callback.
     unsafe {
         storage::metapage::ensure(rel);
+        if options & pg_sys::HEAP_INSERT_FROZEN as i32 != 0 {
+            // heap_multi_insert would mark whole pages visible in the map, by physical block.
+            for i in 0..count as usize {
+                insert(rel, *slots.add(i), cid, options, bistate);
+            }
+            return;
+        }
         heapam!(multi_insert(rel, slots, count, cid, options, bistate));
         for i in 0..count as usize {
             publish_tid(rel, *slots.add(i));
@@ -170,7 +184,7 @@ pub unsafe fn delete(
 ) -> pg_sys::TM_Result::Type {
     // SAFETY: the caller keeps the contract of the callback.
     unsafe {
-        let result = heapam!(tuple_delete(
+        let result = guarded_heapam!(tuple_delete(
             rel,
             &raw mut physical,
             cid,
@@ -204,7 +218,7 @@ pub unsafe fn update(
 ) -> pg_sys::TM_Result::Type {
     // SAFETY: the caller keeps the contract of the callback.
     unsafe {
-        let result = heapam!(tuple_update(
+        let result = guarded_heapam!(tuple_update(
             rel,
             &raw mut physical,
             slot,
@@ -243,7 +257,7 @@ pub unsafe fn lock(
     // SAFETY: the caller keeps the contract of the callback.
     unsafe {
         let result = slot::as_buffer_slot(slot, |slot| {
-            heapam!(tuple_lock(rel, physical, snapshot, slot, cid, mode, wait_policy, flags, tmfd))
+            guarded_heapam!(tuple_lock(rel, physical, snapshot, slot, cid, mode, wait_policy, flags, tmfd))
         });
         externalise_failure(rel, result, tmfd);
         result
@@ -263,7 +277,7 @@ pub unsafe fn fetch_row_version(
     // SAFETY: the caller keeps the contract of the callback.
     unsafe {
         let found = slot::as_buffer_slot(slot, |slot| {
-            heapam!(tuple_fetch_row_version(rel, &raw mut physical, snapshot, slot))
+            guarded_heapam!(tuple_fetch_row_version(rel, &raw mut physical, snapshot, slot))
         });
         if found {
             publish_tid(rel, slot);

@@ -139,7 +139,7 @@ impl Builder {
                     Verdict::Index { alive: true }
                 }
                 _ => {
-                    let xid = pg_sys::HeapTupleHeaderGetUpdateXid(tuple.t_data);
+                    let xid = ports::HeapTupleHeaderGetUpdateXid(tuple.t_data);
                     if self.any_visible {
                         self.rows += 1.0;
                         return Verdict::Index { alive: false };
@@ -579,7 +579,7 @@ pub unsafe fn validate_scan(
     // SAFETY: the caller keeps the contract of the callback.
     unsafe {
         let none = pg_sys::InvalidTransactionId;
-        let mut builder = Builder::new(rel, index, info, snapshot, none, false);
+        let builder = Builder::new(rel, index, info, snapshot, none, false);
         let mut cursor = IndexCursor::new((*state).tuplesort);
         let mut reader = pages::PageReader::begin(rel, snapshot, true);
         let mut offsets = Vec::with_capacity(MAX_TUPLES);

@@ -11,17 +11,44 @@ use tid::RowAddress;
 
 /// A row to change: on a row page, or by its stub.
 enum Row {
-    Page(pg_sys::ItemPointerData),
+    Page(PinnedRow),
     Stub(Stub),
     Refused(pg_sys::TM_Result::Type),
+}
+
+/// A row page that is pinned, so that VACUUM does not move its rows while heapam is at work on one.
+struct PinnedRow {
+    physical: pg_sys::ItemPointerData,
+    buffer: pg_sys::Buffer,
+}
+
+impl PinnedRow {
+    /// Pins the page of a physical TID; `None` if it is no row page.
+    unsafe fn new(rel: pg_sys::Relation, physical: pg_sys::ItemPointerData) -> Option<Self> {
+        // SAFETY: as the callers' of `find`.
+        unsafe {
+            let buffer = fetch::pin_row_page(rel, tid::block_of(&physical))?;
+            Some(Self { physical, buffer })
+        }
+    }
+}
+
+impl Drop for PinnedRow {
+    fn drop(&mut self) {
+        // While unwinding, the transaction's end releases the pin.
+        if !std::thread::panicking() {
+            // SAFETY: the pin is ours.
+            unsafe { pg_sys::ReleaseBuffer(self.buffer) };
+        }
+    }
 }
 
 unsafe fn find(rel: pg_sys::Relation, tid: &pg_sys::ItemPointerData, cid: pg_sys::CommandId) -> Row {
     // SAFETY: as the callers'.
     unsafe {
         if let RowAddress::Page(physical) = tid::address(rel, tid) {
-            if fetch::is_row_page(rel, tid::block_of(&physical)) {
-                return Row::Page(physical);
+            if let Some(row) = PinnedRow::new(rel, physical) {
+                return Row::Page(row);
             }
         } else {
             write::flush(rel);
@@ -95,7 +122,7 @@ pub unsafe fn delete(
             heap::delete(rel, physical, cid, snapshot, crosscheck, wait, tmfd, changing_part)
         };
         match find(rel, &tid, cid) {
-            Row::Page(physical) => run(physical),
+            Row::Page(row) => run(row.physical),
             Row::Stub(stub) => {
                 let result = run(stub.physical);
                 name_row(rel, result, tmfd, &stub, &tid);
@@ -141,7 +168,7 @@ pub unsafe fn update(
             )
         };
         match find(rel, &tid, cid) {
-            Row::Page(physical) => run(physical),
+            Row::Page(row) => run(row.physical),
             Row::Stub(stub) => {
                 let result = run(stub.physical);
                 name_row(rel, result, tmfd, &stub, &tid);
@@ -176,26 +203,27 @@ pub unsafe fn lock(
     unsafe {
         let row_tid = *tid;
         pg_sys::ExecClearTuple(slot);
-        let (mut physical, stub) = match find(rel, &row_tid, cid) {
-            Row::Page(physical) => (physical, None),
+        let found = find(rel, &row_tid, cid);
+        let (mut physical, stub) = match &found {
+            Row::Page(row) => (row.physical, None),
             Row::Stub(stub) => (stub.physical, Some(stub)),
             Row::Refused(result) => {
                 *tid = row_tid;
-                return refuse(result, tmfd, &row_tid);
+                return refuse(*result, tmfd, &row_tid);
             }
         };
         let result =
             heap::lock(rel, &mut physical, snapshot, slot, cid, mode, wait_policy, flags, tmfd);
-        let mut found = tid::to_external(rel, &physical);
-        if let Some(stub) = &stub {
+        let mut version = tid::to_external(rel, &physical);
+        if let Some(stub) = stub {
             name_row(rel, result, tmfd, stub, &row_tid);
             if tid::encode(&physical) == tid::encode(&stub.physical) {
-                found = row_tid;
+                version = row_tid;
             }
         }
         let empty = u32::from((*slot).tts_flags) & pg_sys::TTS_FLAG_EMPTY != 0;
         if !empty {
-            match &stub {
+            match stub {
                 Some(stub) if slot::holds_stub(slot) => {
                     let xmax = slot::raw_xmax(slot);
                     slot::store_row(slot, rel, &stub.group, stub.row, row_tid, xmax);
@@ -203,7 +231,7 @@ pub unsafe fn lock(
                 _ => heap::publish_tid(rel, slot),
             }
         }
-        *tid = found;
+        *tid = version;
         result
     }
 }

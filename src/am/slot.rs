@@ -5,6 +5,7 @@
 
 use super::group::{Group, head::InsertRun, types};
 use core::ptr;
+use crate::ports;
 use pgrx::pg_sys;
 use std::rc::Rc;
 
@@ -308,7 +309,7 @@ unsafe fn value_of(
         };
         let (vector, at) = column.locate(row);
         let open = group.vector(rel, index, &column, vector);
-        let attribute = &*pg_sys::TupleDescAttr(desc, index as i32);
+        let attribute = &*ports::TupleDescAttr(desc, index);
         let wanted = types::Layout { len: attribute.attlen };
         match types::to_datum(wanted, open.get(at), arena) {
             Some(value) => (value, false),

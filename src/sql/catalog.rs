@@ -87,7 +87,7 @@ impl Catalog {
             let class = (*self.rel).rd_rel;
             let desc = (*self.rel).rd_att;
             (*class).relkind == pg_sys::RELKIND_RELATION as core::ffi::c_char
-                && (*class).relam == pg_sys::Oid::from(pg_sys::HEAP_TABLE_AM_OID)
+                && (*class).relam == pg_sys::HEAP_TABLE_AM_OID
                 && (*desc).natts as usize >= COLUMNS.len()
                 && COLUMNS.iter().enumerate().all(|(i, expected)| {
                     let attribute = ports::TupleDescAttr(desc, i);
@@ -233,7 +233,7 @@ pub unsafe fn write(table: pg_sys::Oid, options: &StoredOptions) -> bool {
                 nulls[i] = value.is_none();
                 values[i] = value.unwrap_or(pg_sys::Datum::null());
             }
-            let tuple = pg_sys::heap_form_tuple(desc, values.as_ptr(), nulls.as_ptr());
+            let tuple = pg_sys::heap_form_tuple(desc, values.as_mut_ptr(), nulls.as_mut_ptr());
             match old {
                 Some(old) => {
                     pg_sys::CatalogTupleUpdate(catalog.rel, &raw mut (*old).t_self, tuple);

@@ -92,7 +92,7 @@ unsafe fn store(target: &Target, options: &StoredOptions) {
         fail(
             PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             "table pgcolumnar.options is missing or altered".into(),
-            "The extension pgcolumnar creates it.",
+            None,
         );
     }
 }
@@ -108,7 +108,7 @@ unsafe fn compression(fcinfo: pg_sys::FunctionCallInfo, index: usize) -> Option<
         Err(_) => fail(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
             format!("invalid value for option \"compression\": \"{name}\""),
-            "Available values: none, lz4, zstd.",
+            Some("Available values: none, lz4, zstd."),
         ),
     }
 }
@@ -125,7 +125,7 @@ unsafe fn number(
         fail(
             PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE,
             format!("{value} is outside the valid range for option \"{option}\" ({low} .. {high})"),
-            "NULL leaves the option as it is; pgcolumnar.reset_options removes it.",
+            None,
         );
     }
     Some(value)

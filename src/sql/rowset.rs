@@ -75,7 +75,7 @@ impl<const N: usize> Rowset<N> {
                 fail(
                     PgSqlErrorCode::ERRCODE_INVALID_FUNCTION_DEFINITION,
                     format!("the function is not declared to return the {N} columns of the library"),
-                    "Run ALTER EXTENSION pgcolumnar UPDATE.",
+                    Some("The installed script and library are of different versions."),
                 );
             }
             let scratch = pg_sys::AllocSetContextCreateInternal(
@@ -103,7 +103,7 @@ impl<const N: usize> Rowset<N> {
                 }
             }
             let (store, desc) = ((*self.result).setResult, (*self.result).setDesc);
-            pg_sys::tuplestore_putvalues(store, desc, values.as_ptr(), nulls.as_ptr());
+            pg_sys::tuplestore_putvalues(store, desc, values.as_mut_ptr(), nulls.as_mut_ptr());
             pg_sys::MemoryContextSwitchTo(before);
             pg_sys::MemoryContextReset(self.scratch);
         }

@@ -13,9 +13,13 @@ pub struct Target {
     rel: pg_sys::Relation,
 }
 
-/// Raises an ERROR with a detail.
-pub fn fail(code: PgSqlErrorCode, message: String, detail: &str) -> ! {
-    ErrorReport::new(code, message, function_name!()).set_detail(detail).report(PgLogLevel::ERROR);
+/// Raises an ERROR, with a detail if there is one.
+pub fn fail(code: PgSqlErrorCode, message: String, detail: Option<&str>) -> ! {
+    let mut report = ErrorReport::new(code, message, function_name!());
+    if let Some(detail) = detail {
+        report = report.set_detail(detail);
+    }
+    report.report(PgLogLevel::ERROR);
     unreachable!()
 }
 
@@ -31,7 +35,7 @@ impl Target {
                 fail(
                     PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED,
                     "the table must not be NULL".into(),
-                    "Give its name as the first argument.",
+                    None,
                 )
             };
             let oid = pg_sys::Oid::from(table.value() as u32);
@@ -40,7 +44,7 @@ impl Target {
                 fail(
                     PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE,
                     format!("relation with OID {} does not exist", oid.to_u32()),
-                    "It may have been dropped meanwhile.",
+                    None,
                 );
             }
             Self { rel }
@@ -97,7 +101,7 @@ impl Target {
             _ => &format!("Its access method is {}.", self.access_method()),
         };
         let message = format!("\"{}\" is not a pgcolumnar table", self.name());
-        fail(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message, detail)
+        fail(PgSqlErrorCode::ERRCODE_WRONG_OBJECT_TYPE, message, Some(detail))
     }
 
     fn access_method(&self) -> String {
@@ -137,7 +141,7 @@ impl Target {
                 fail(
                     PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
                     format!("permission denied for table {}", self.name()),
-                    "Row-level security hides rows of it from you, and what is stored would show them.",
+                    Some("Row-level security hides rows of it from you, and its storage would show them."),
                 );
             }
         }
@@ -152,7 +156,7 @@ impl Target {
                 fail(
                     PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
                     "cannot access temporary tables of other sessions".into(),
-                    &format!("\"{}\" is one.", self.name()),
+                    None,
                 );
             }
         }

@@ -386,7 +386,7 @@ fn column_name(rel: pg_sys::Relation, index: usize) -> String {
     unsafe {
         let desc = (*rel).rd_att;
         if index < (*desc).natts as usize {
-            let att = pg_sys::TupleDescAttr(desc, index as i32);
+            let att = ports::TupleDescAttr(desc, index);
             let name = core::ffi::CStr::from_ptr((*att).attname.data.as_ptr());
             return format!("\"{}\"", name.to_string_lossy());
         }

@@ -5,6 +5,7 @@ use super::marks::{self, Mark};
 use super::visibility::{self, InsertStatus};
 use super::{Group, types};
 use crate::am::tid;
+use crate::ports;
 use pgrx::pg_sys;
 use std::rc::Rc;
 
@@ -141,7 +142,7 @@ unsafe fn make_stub(rel: pg_sys::Relation, group: &Rc<Group>, row: u32) -> pg_sy
             if matches!(value, columnar_format::Value::Bytes(b) if b.len() > MAX_STUB_VALUE) {
                 continue;
             }
-            let layout = types::Layout { len: (*pg_sys::TupleDescAttr(desc, index as i32)).attlen };
+            let layout = types::Layout { len: (*ports::TupleDescAttr(desc, index)).attlen };
             if let Some(datum) = types::to_datum(layout, value, &mut arena) {
                 values[index] = datum;
                 nulls[index] = false;

@@ -1,6 +1,7 @@
 //! Datums to stored values and back: which physical type a column has, and how its bounds are ordered.
 
 use columnar_format::{BoundsOrder, ColumnBuilder, ColumnSpec, PhysicalType, Value};
+use crate::ports;
 use pgrx::pg_sys;
 
 /// What the storage needs to know of an attribute.
@@ -21,7 +22,7 @@ pub struct Attribute {
 pub unsafe fn attributes(desc: pg_sys::TupleDesc) -> Vec<Attribute> {
     // SAFETY: `natts` attributes follow the descriptor.
     unsafe {
-        (0..(*desc).natts).map(|i| attribute(&*pg_sys::TupleDescAttr(desc, i))).collect()
+        (0..(*desc).natts).map(|i| attribute(&*ports::TupleDescAttr(desc, i as usize))).collect()
     }
 }
 

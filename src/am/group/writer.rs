@@ -51,7 +51,13 @@ pub unsafe fn write(
     unsafe {
         let pages = 1 + extent::pages_for(encoded.bytes.len());
         let first = extent::allocate(rel, pages);
-        let strategy = pg_sys::GetAccessStrategy(pg_sys::BufferAccessStrategyType::BAS_BULKWRITE);
+        // An autovacuum worker does no bulk writes; the server's I/O statistics insist on it.
+        let autovacuum = pg_sys::MyBackendType == pg_sys::BackendType::B_AUTOVAC_WORKER;
+        let strategy = if autovacuum {
+            core::ptr::null_mut()
+        } else {
+            pg_sys::GetAccessStrategy(pg_sys::BufferAccessStrategyType::BAS_BULKWRITE)
+        };
         extent::write(
             rel,
             first + 1,
@@ -75,7 +81,9 @@ pub unsafe fn write(
             &head.to_bytes(runs),
             strategy,
         );
-        pg_sys::FreeAccessStrategy(strategy);
+        if !strategy.is_null() {
+            pg_sys::FreeAccessStrategy(strategy);
+        }
         Entry {
             group,
             rows: encoded.rows,

@@ -170,7 +170,7 @@ pub unsafe fn judge(
                 pg_sys::HTSV_Result::HEAPTUPLE_LIVE
                 | pg_sys::HTSV_Result::HEAPTUPLE_INSERT_IN_PROGRESS => Liveness::Live,
                 pg_sys::HTSV_Result::HEAPTUPLE_DELETE_IN_PROGRESS => {
-                    let xid = pg_sys::HeapTupleHeaderGetUpdateXid(tuple.t_data);
+                    let xid = ports::HeapTupleHeaderGetUpdateXid(tuple.t_data);
                     if pg_sys::TransactionIdIsCurrentTransactionId(xid) {
                         Liveness::Dead
                     } else {

@@ -294,10 +294,13 @@ impl GroupVacuum for Groups {
         unsafe {
             self.freeze(target, horizon);
             let mut changed = self.drop_empty();
-            changed |= merge::merge_row_pages(target);
+            let moved = merge::merge_row_pages(target);
+            changed |= moved > 0;
             changed |= compact::compact(self.rel);
             changed |= compact::relocate(self.rel);
             self.settle(target.cutoffs.OldestXmin);
+            // These were counted on their row pages before.
+            self.counts.live -= moved as f64;
             changed
         }
     }
@@ -353,13 +356,13 @@ impl GroupVacuum for Groups {
         free || kind == PageKind::Moved as u16 || kind == PageKind::Free as u16
     }
 
-    fn before_truncate(&mut self, _target: &Target, blocks: u32) {
+    fn before_truncate(&mut self, _target: &Target, blocks: u32) -> bool {
         // SAFETY: the relation is exclusively locked.
         unsafe {
             if blocks == 0 {
-                return;
+                return false;
             }
-            let Some(directory) = cache::open(self.rel) else { return };
+            let Some(directory) = cache::open(self.rel) else { return false };
             for (slot, entry) in &directory.directory.entries {
                 if !entry.is(EntryKind::Free) || entry.extent + entry.extent_pages <= blocks {
                     continue;
@@ -372,10 +375,13 @@ impl GroupVacuum for Groups {
             }
             let first = tid::external_block(self.rel, blocks);
             let mapped = |entry: &Entry| entry.flags & HAS_TID_MAP != 0 && entry.tid_high >= first;
-            if directory.directory.entries.iter().any(|(_, entry)| mapped(entry)) {
+            let restart = directory.directory.entries.iter().any(|(_, entry)| mapped(entry));
+            if restart {
                 extent::restart_row_pages(self.rel, blocks);
             }
             cache::forget(self.rel);
+            // Others must hear of the new numbering, at the end of the transaction, before they use the table.
+            restart
         }
     }
 }

@@ -132,8 +132,11 @@ pub trait GroupVacuum {
         false
     }
 
-    /// Called under `AccessExclusiveLock` right before the file is cut to `blocks`.
-    fn before_truncate(&mut self, _target: &Target, _blocks: u32) {}
+    /// Called under `AccessExclusiveLock` right before the file is cut to `blocks`. Returns whether the lock must be kept
+    /// until the transaction ends.
+    fn before_truncate(&mut self, _target: &Target, _blocks: u32) -> bool {
+        false
+    }
 }
 
 /// A table without row groups.

@@ -26,18 +26,18 @@ use crate::am::{heap, scan::pages, standby, tid};
 use crate::{guc, ports};
 use pgrx::pg_sys;
 
-/// Moves what can be moved, if there is enough of it. Returns whether pages were moved.
+/// Moves what can be moved, if there is enough of it. Returns the number of rows moved.
 ///
 /// # Safety
 /// `target` is the running vacuum's.
-pub unsafe fn merge_row_pages(target: &Target) -> bool {
+pub unsafe fn merge_row_pages(target: &Target) -> u64 {
     // SAFETY: the relation is open and locked by VACUUM.
     unsafe {
         let rel = target.rel;
         if (*(*rel).rd_att).natts == 0 {
-            return false;
+            return 0;
         }
-        let Some(directory) = cache::open(rel) else { return false };
+        let Some(directory) = cache::open(rel) else { return 0 };
         let blocks = pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
         let stubs = StubIndex::read(rel);
         let mut candidates = Vec::new();
@@ -56,10 +56,10 @@ pub unsafe fn merge_row_pages(target: &Target) -> bool {
             }
         }
         if rows < guc::MERGE_THRESHOLD.get() as usize {
-            return false;
+            return 0;
         }
         let options = options::of(rel);
-        let mut moved = false;
+        let mut moved = 0;
         let mut batch = Batch::new(rel, options);
         for block in candidates {
             super::versions::vacuum_delay_point();
@@ -70,7 +70,7 @@ pub unsafe fn merge_row_pages(target: &Target) -> bool {
             let Some(found) = survey(target, &page, &stubs) else { continue };
             if batch.is_full(found.len()) {
                 drop(page);
-                moved |= batch.write(target);
+                moved += batch.write(target);
                 batch = Batch::new(rel, options);
                 let page = LockedPage::read(rel, block, target.strategy, PageLock::Share);
                 if let Some(found) = survey(target, &page, &stubs) {
@@ -80,7 +80,7 @@ pub unsafe fn merge_row_pages(target: &Target) -> bool {
             }
             batch.copy(&page, &found);
         }
-        moved | batch.write(target)
+        moved + batch.write(target)
     }
 }
 
@@ -204,9 +204,9 @@ impl Batch {
         }
     }
 
-    unsafe fn write(self, target: &Target) -> bool {
+    unsafe fn write(self, target: &Target) -> u64 {
         if self.builder.rows == 0 {
-            return false;
+            return 0;
         }
         // SAFETY: the relation is open and locked by VACUUM.
         unsafe {
@@ -268,14 +268,14 @@ unsafe fn page_hash(page: ports::Page) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
 }
 
-/// Makes a Merging entry a scanned group of the rows whose pages were moved, and their pages free.
+/// Makes a Merging entry a scanned group of the rows whose pages were moved, and their pages free. Returns these rows.
 unsafe fn publish(
     rel: pg_sys::Relation,
     slot: SlotAddress,
     entry: Entry,
     map: TidMap,
     moved: &[bool],
-) -> bool {
+) -> u64 {
     // SAFETY: the relation is open and locked by VACUUM.
     unsafe {
         let all = moved.iter().all(|&m| m);
@@ -288,6 +288,8 @@ unsafe fn publish(
             .filter(|(_, moved)| **moved)
             .filter_map(|(block, _)| tid::physical_block(rel, block.block))
             .collect();
+        let rows = map.blocks.iter().zip(moved).filter(|(_, moved)| **moved);
+        let rows = rows.map(|(block, _)| block.offsets.len() as u64).sum();
         let mut obsolete = Vec::new();
         if !any {
             final_entry = Entry::default();
@@ -309,7 +311,7 @@ unsafe fn publish(
             free(rel, Entry { xid: 0, ..extent::free_entry(first, pages) });
         }
         cache::forget(rel);
-        any
+        rows
     }
 }
 

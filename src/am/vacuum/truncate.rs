@@ -65,9 +65,11 @@ impl Vacuum {
                     return;
                 }
                 context.set(ErrorPhase::Truncate(new));
-                self.groups.before_truncate(&self.target, new);
+                let keep_lock = self.groups.before_truncate(&self.target, new);
                 pg_sys::RelationTruncate(rel, new);
-                pg_sys::UnlockRelation(rel, lock);
+                if !keep_lock {
+                    pg_sys::UnlockRelation(rel, lock);
+                }
                 (new, interrupted)
             };
             self.counts.removed_pages += old - new;
