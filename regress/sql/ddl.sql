@@ -199,16 +199,16 @@ CREATE TABLE parts_4 PARTITION OF parts DEFAULT;
 \set t parts
 \i :states
 SELECT state, count(*), sum(id), sum(k), sum(n), min(v) FROM parts GROUP BY state ORDER BY state;
-SELECT tableoid::regclass, count(*), sum(id) FROM parts GROUP BY 1 ORDER BY 1::text;
+SELECT tableoid::regclass, count(*), sum(id) FROM parts GROUP BY tableoid ORDER BY tableoid::regclass::text;
 BEGIN;
 \i :buffer
-UPDATE parts SET id = id + 3500 WHERE k = 3;
-SELECT tableoid::regclass, count(*), sum(id) FROM parts GROUP BY 1 ORDER BY 1::text;
-UPDATE parts SET id = id - 3000 WHERE k = 3 AND id > 4500;
-SELECT tableoid::regclass, count(*), sum(id) FROM parts GROUP BY 1 ORDER BY 1::text;
+UPDATE parts SET id = id + 3504 WHERE k = 3;
+SELECT tableoid::regclass, count(*), sum(id) FROM parts GROUP BY tableoid ORDER BY tableoid::regclass::text;
+UPDATE parts SET id = id - 3001 WHERE k = 3 AND id > 4500;
+SELECT tableoid::regclass, count(*), sum(id) FROM parts GROUP BY tableoid ORDER BY tableoid::regclass::text;
 DELETE FROM parts WHERE k = 4;
 INSERT INTO parts SELECT id, 'conflict', 0, 'conflict', 0 FROM parts WHERE k = 5 ON CONFLICT (id) DO UPDATE SET v = excluded.v;
-SELECT tableoid::regclass, count(*), count(*) FILTER (WHERE v = 'conflict') FROM parts GROUP BY 1 ORDER BY 1::text;
+SELECT tableoid::regclass, count(*), count(*) FILTER (WHERE v = 'conflict') FROM parts GROUP BY tableoid ORDER BY tableoid::regclass::text;
 COMMIT;
 SELECT id, v FROM parts WHERE id IN (1005, 3005, 6005, 9005) ORDER BY id;
 ALTER TABLE parts DETACH PARTITION parts_3;

@@ -275,6 +275,10 @@ impl Request {
                     if slot::holds_stub(self.slot) {
                         lock_predicate(self.rel, self.tid, self.snapshot, run.xid);
                         self.store(group, row, slot::raw_xmax(self.slot));
+                    } else if !slot::holds_heap_only(self.slot) {
+                        // Not of the stub's chain.
+                        pg_sys::ExecClearTuple(self.slot);
+                        return false;
                     } else {
                         heap::publish_tid(self.rel, self.slot);
                         *self.tid = (*self.slot).tts_tid;
@@ -516,7 +520,7 @@ pub unsafe fn index_delete_tuples(
         let mut kept = 0;
         // heapam expects something to delete, unless the index deletes bottom up.
         let known = |entry: &pg_sys::TM_IndexDelete| (*statuses.add(entry.id as usize)).knowndeletable;
-        if (*state).bottomup || page_rows.iter().any(known) {
+        if !page_rows.is_empty() && ((*state).bottomup || page_rows.iter().any(known)) {
             entries[..page_rows.len()].copy_from_slice(&page_rows);
             (*state).ndeltids = page_rows.len() as i32;
             horizon = heap::heapam!(index_delete_tuples(rel, state));

@@ -144,8 +144,8 @@ shims! {
 
     fn relation_set_new_filelocator(rel: Rel, locator: *const RelFileLocator, persistence: core::ffi::c_char, freeze_xid: *mut pg_sys::TransactionId, min_multi: *mut pg_sys::MultiXactId)
         => heap::set_new_filelocator(rel, locator, persistence, freeze_xid, min_multi);
-    fn relation_nontransactional_truncate(rel: Rel) => heap::heapam!(relation_nontransactional_truncate(rel));
-    fn relation_copy_data(rel: Rel, locator: *const RelFileLocator) => heap::heapam!(relation_copy_data(rel, locator));
+    fn relation_nontransactional_truncate(rel: Rel) => write::truncate(rel);
+    fn relation_copy_data(rel: Rel, locator: *const RelFileLocator) => write::copy_data(rel, locator);
     fn relation_copy_for_cluster(old: Rel, new: Rel, index: Rel, use_sort: bool, oldest_xmin: pg_sys::TransactionId, xid_cutoff: *mut pg_sys::TransactionId, multi_cutoff: *mut pg_sys::MultiXactId, num_tuples: *mut f64, vacuumed: *mut f64, recently_dead: *mut f64)
         => cluster::copy(old, new, index, use_sort, oldest_xmin, xid_cutoff, multi_cutoff, num_tuples, vacuumed, recently_dead);
     fn relation_vacuum(rel: Rel, params: *mut pg_sys::VacuumParams, strategy: pg_sys::BufferAccessStrategy)

@@ -620,7 +620,12 @@ pub unsafe fn validate_scan(
                         } else {
                             offset
                         };
-                        let key = builder.stubs.index_tid(rel, &tid::item_pointer(block, root));
+                        let root = tid::item_pointer(block, root);
+                        if builder.stubs.row(&root).is_some() {
+                            // Known by the TID of its row, which comes later.
+                            continue;
+                        }
+                        let key = tid::to_external(rel, &root);
                         if !cursor.contains(tid::encode(&key)) {
                             pages::store_tuple(builder.rel, builder.slot, tuple, buffer);
                             insert(&builder, key);
@@ -628,15 +633,21 @@ pub unsafe fn validate_scan(
                     }
                 }
                 OrderedBlock::Rows(group, first, count) => {
-                    let mut visible = Vec::new();
-                    rows::visible(rel, &group, first, count, snapshot, &mut visible);
-                    for row in visible {
+                    for (row, member) in rows::versions(rel, &group, first, count, snapshot) {
                         let Some(key) = group.tid_of(rel, row) else { continue };
                         (*state).htups += 1.0;
-                        if !cursor.contains(tid::encode(&key)) {
-                            slot::store_row(builder.slot, rel, &group, row, key, none);
-                            insert(&builder, key);
+                        if cursor.contains(tid::encode(&key)) {
+                            continue;
                         }
+                        match member {
+                            None => slot::store_row(builder.slot, rel, &group, row, key, none),
+                            Some(member) => {
+                                if !heap::fetch_row_version(rel, member, snapshot, builder.slot) {
+                                    continue;
+                                }
+                            }
+                        }
+                        insert(&builder, key);
                     }
                 }
             }

@@ -516,6 +516,18 @@ pub unsafe fn holds_stub(slot: *mut pg_sys::TupleTableSlot) -> bool {
     }
 }
 
+/// Whether a slot holds a heap-only tuple: a member of a HOT chain but for its root.
+///
+/// # Safety
+/// As [`holds_stub`].
+pub unsafe fn holds_heap_only(slot: *mut pg_sys::TupleTableSlot) -> bool {
+    // SAFETY: as the caller's.
+    unsafe {
+        let tuple = (*slot.cast::<pg_sys::HeapTupleTableSlot>()).tuple;
+        !tuple.is_null() && u32::from((*(*tuple).t_data).t_infomask2) & pg_sys::HEAP_ONLY_TUPLE != 0
+    }
+}
+
 /// The row of a group that a slot holds.
 ///
 /// # Safety

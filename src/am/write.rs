@@ -109,6 +109,36 @@ pub unsafe fn finish_bulk_insert(rel: pg_sys::Relation, _options: i32) {
     unsafe { flush(rel) }
 }
 
+/// Empties a table that this transaction created (`relation_nontransactional_truncate`), buffered rows included.
+///
+/// # Safety
+/// As the callback.
+pub unsafe fn truncate(rel: pg_sys::Relation) {
+    BUFFERS.with(|cell| cell.borrow_mut().remove(&ports::relation_locator(rel)));
+    // SAFETY: as the caller's. Other numbers of row pages may be in the relcache entry.
+    unsafe {
+        heap::heapam!(relation_nontransactional_truncate(rel));
+        pg_sys::CacheInvalidateRelcache(rel);
+        if !(*rel).rd_amcache.is_null() {
+            pg_sys::pfree((*rel).rd_amcache);
+            (*rel).rd_amcache = core::ptr::null_mut();
+        }
+    }
+    cache::forget(rel);
+}
+
+/// Copies the table's files (`relation_copy_data`), buffered rows included.
+///
+/// # Safety
+/// As the callback.
+pub unsafe fn copy_data(rel: pg_sys::Relation, locator: *const ports::RelFileLocator) {
+    // SAFETY: as the caller's.
+    unsafe {
+        flush(rel);
+        heap::heapam!(relation_copy_data(rel, locator));
+    }
+}
+
 /// How many of `rows` rows go to row pages.
 unsafe fn page_quota(rel: pg_sys::Relation, rows: usize) -> usize {
     let key = ports::relation_locator(rel);

@@ -87,7 +87,7 @@ unsafe fn put_group(
 unsafe fn scanned_rows(rel: pg_sys::Relation, group: &Group) -> Vec<Range<u32>> {
     // SAFETY: as `put_group`.
     unsafe {
-        let Some(map) = group.tid_map(rel) else { return Vec::from_iter([0..group.rows()]) };
+        let Some(map) = group.tid_map(rel) else { return core::iter::once(0..group.rows()).collect() };
         let filling = group.entry.is(EntryKind::Merging);
         map.blocks
             .iter()

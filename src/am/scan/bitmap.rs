@@ -290,7 +290,7 @@ impl super::ScanState {
 }
 
 /// The visible member of a HOT chain on a share-locked page.
-unsafe fn search_chain(
+pub(super) unsafe fn search_chain(
     rel: pg_sys::Relation,
     buffer: pg_sys::Buffer,
     mut start: pg_sys::ItemPointerData,

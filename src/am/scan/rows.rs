@@ -3,7 +3,7 @@
 use super::pages;
 use crate::am::group::marks::Mark;
 use crate::am::group::{Group, visibility};
-use crate::am::heap;
+use crate::am::{heap, tid};
 use crate::ports;
 use pgrx::pg_sys;
 use std::rc::Rc;
@@ -44,6 +44,44 @@ pub unsafe fn visible(
             }
             rows.retain(|row| hidden.binary_search(row).is_err());
         }
+    }
+}
+
+/// The rows of `first .. first + count` of which the snapshot sees a version under the row's TID: the row itself, or the
+/// member of its stub's HOT chain at a physical TID. In the order of the rows.
+///
+/// # Safety
+/// As [`visible`].
+pub unsafe fn versions(
+    rel: pg_sys::Relation,
+    group: &Rc<Group>,
+    first: u32,
+    count: u32,
+    snapshot: pg_sys::Snapshot,
+) -> Vec<(u32, Option<pg_sys::ItemPointerData>)> {
+    // SAFETY: as the caller's; the page of a stub is pinned and share-locked while its chain is searched.
+    unsafe {
+        let mut rows = Vec::new();
+        visible(rel, group, first, count, snapshot, &mut rows);
+        let mut found: Vec<_> = rows.iter().map(|&row| (row, None)).collect();
+        for (row, mark) in group.marks_in(first, count) {
+            let Mark::Stub { block, offset } = mark else { continue };
+            if rows.binary_search(&row).is_ok()
+                || !visibility::sees(rel, &group.run(row), snapshot)
+            {
+                continue;
+            }
+            let buffer = pg_sys::ReadBuffer(rel, block);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            let start = tid::item_pointer(block, offset);
+            let member = super::bitmap::search_chain(rel, buffer, start, snapshot);
+            pg_sys::UnlockReleaseBuffer(buffer);
+            if member.is_some() {
+                found.push((row, member));
+            }
+        }
+        found.sort_by_key(|(row, _)| *row);
+        found
     }
 }
 

@@ -195,12 +195,9 @@ unsafe fn read_buffer(rel: pg_sys::Relation, block: u32, mode: u32) -> pg_sys::B
     }
 }
 
-/// The current generation, or `None` for an empty file.
-///
-/// # Safety
-/// `rel` is an open relation of this access method.
-pub unsafe fn generation(rel: pg_sys::Relation) -> Option<u64> {
-    // SAFETY: as the caller's; the lock is held while the header is read.
+/// The share-locked metapage, or `None` while there is none.
+unsafe fn lock_metapage(rel: pg_sys::Relation) -> Option<pg_sys::Buffer> {
+    // SAFETY: as the callers'.
     unsafe {
         let blocks =
             pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
@@ -208,6 +205,22 @@ pub unsafe fn generation(rel: pg_sys::Relation) -> Option<u64> {
             return None;
         }
         let buffer = read_buffer(rel, 0, pg_sys::BUFFER_LOCK_SHARE);
+        if page::is_new(ports::buffer_page(buffer)) {
+            pg_sys::UnlockReleaseBuffer(buffer);
+            return None;
+        }
+        Some(buffer)
+    }
+}
+
+/// The current generation, or `None` for an empty file.
+///
+/// # Safety
+/// `rel` is an open relation of this access method.
+pub unsafe fn generation(rel: pg_sys::Relation) -> Option<u64> {
+    // SAFETY: as the caller's; the lock is held while the header is read.
+    unsafe {
+        let buffer = lock_metapage(rel)?;
         let generation = (*check(rel, ports::buffer_page(buffer))).generation;
         pg_sys::UnlockReleaseBuffer(buffer);
         Some(generation)
@@ -221,12 +234,7 @@ pub unsafe fn generation(rel: pg_sys::Relation) -> Option<u64> {
 pub unsafe fn page_map(rel: pg_sys::Relation) -> Option<PageMap> {
     // SAFETY: as the caller's; the lock is held while the header is read.
     unsafe {
-        let blocks =
-            pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
-        if blocks == 0 {
-            return None;
-        }
-        let buffer = read_buffer(rel, 0, pg_sys::BUFFER_LOCK_SHARE);
+        let buffer = lock_metapage(rel)?;
         let map = (*check(rel, ports::buffer_page(buffer))).page_map;
         pg_sys::UnlockReleaseBuffer(buffer);
         Some(map)

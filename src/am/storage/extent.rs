@@ -19,7 +19,11 @@ pub unsafe fn extend(rel: pg_sys::Relation) -> pg_sys::Buffer {
     }
 }
 
-unsafe fn new_page(rel: pg_sys::Relation) -> pg_sys::Buffer {
+/// As [`extend`], under an extension lock the caller holds.
+///
+/// # Safety
+/// The caller holds the relation extension lock.
+pub unsafe fn new_page(rel: pg_sys::Relation) -> pg_sys::Buffer {
     // SAFETY: the caller holds the extension lock.
     unsafe {
         pg_sys::ReadBufferExtended(

@@ -15,10 +15,27 @@ pub unsafe fn ensure(rel: pg_sys::Relation) {
         if !smgr.is_null() && (*smgr).smgr_targblock != pg_sys::InvalidBlockNumber {
             return;
         }
-        if pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM) > 0 {
-            return;
+        if !exists(rel) {
+            create(rel);
         }
-        create(rel);
+    }
+}
+
+/// Whether block 0 is there and initialised. A crash may leave it all zeroes at the end of an otherwise empty file.
+///
+/// # Safety
+/// `rel` is an open relation of this access method.
+pub unsafe fn exists(rel: pg_sys::Relation) -> bool {
+    // SAFETY: the page is share-locked while it is looked at.
+    unsafe {
+        if pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM) == 0 {
+            return false;
+        }
+        let buffer = pg_sys::ReadBuffer(rel, 0);
+        pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+        let new = super::page::is_new(ports::buffer_page(buffer));
+        pg_sys::UnlockReleaseBuffer(buffer);
+        !new
     }
 }
 
@@ -26,19 +43,22 @@ unsafe fn create(rel: pg_sys::Relation) {
     // SAFETY: see `ensure`.
     unsafe {
         pg_sys::LockRelationForExtension(rel, pg_sys::ExclusiveLock as i32);
-        if pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM) == 0 {
-            let buffer = pg_sys::ReadBufferExtended(
-                rel,
-                pg_sys::ForkNumber::MAIN_FORKNUM,
-                pg_sys::InvalidBlockNumber,
-                pg_sys::ReadBufferMode::RBM_ZERO_AND_LOCK,
-                core::ptr::null_mut(),
-            );
-            super::page::init(ports::buffer_page(buffer), super::page::PageKind::Meta, 0);
-            super::directory::initialise(ports::buffer_page(buffer));
+        let main = pg_sys::ForkNumber::MAIN_FORKNUM;
+        let empty = pg_sys::RelationGetNumberOfBlocksInFork(rel, main) == 0;
+        let buffer = if empty {
+            super::extent::new_page(rel)
+        } else {
+            let buffer = pg_sys::ReadBuffer(rel, 0);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+            buffer
+        };
+        let page = ports::buffer_page(buffer);
+        if super::page::is_new(page) {
+            super::page::init(page, super::page::PageKind::Meta, 0);
+            super::directory::initialise(page);
             super::page::log_new(rel, buffer);
-            pg_sys::UnlockReleaseBuffer(buffer);
         }
+        pg_sys::UnlockReleaseBuffer(buffer);
         pg_sys::UnlockRelationForExtension(rel, pg_sys::ExclusiveLock as i32);
     }
 }

@@ -111,6 +111,15 @@ pub unsafe fn identify(page: Page) -> Option<(u16, u64)> {
     }
 }
 
+/// Whether a page was never initialised (`PageIsNew`).
+///
+/// # Safety
+/// `page` points to a whole readable page.
+pub unsafe fn is_new(page: Page) -> bool {
+    // SAFETY: the header is inside the page.
+    unsafe { (*page.cast::<pg_sys::PageHeaderData>()).pd_upper == 0 }
+}
+
 /// Whether the page holds column data of any kind.
 ///
 /// # Safety

@@ -87,7 +87,9 @@ impl Vacuum {
                 page.release_recording_space();
                 return false;
             }
-            let one_pass = !self.target.has_indexes && !self.groups.may_have_stubs();
+            let one_pass = !self.target.has_indexes
+                && !self.groups.may_have_stubs()
+                && page.stubs().is_empty();
             let looked = match page.lock() {
                 PageLock::Cleanup => None,
                 _ => prune::look(&self.target, &page, &mut self.horizon),
