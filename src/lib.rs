@@ -20,7 +20,16 @@ pub mod threads;
 #[allow(unsafe_code, non_snake_case)]
 #[pgrx::pg_guard]
 pub extern "C-unwind" fn _PG_init() {
+    quiet_backtraces();
     guc::register();
     am::register_callbacks();
     sql::catalog::register();
+}
+
+/// An ERROR that passes through Rust code is a panic there. With RUST_BACKTRACE in the server's environment each would
+/// carry a backtrace as its DETAIL, and take milliseconds to make it.
+#[allow(unsafe_code)]
+fn quiet_backtraces() {
+    // SAFETY: the library is loaded by the backend's only thread; nothing else reads the environment now.
+    unsafe { std::env::set_var("RUST_BACKTRACE", "0") };
 }

@@ -112,6 +112,9 @@ SELECT pgcolumnar.set_options('opt_part', 'lz4');
 SELECT pgcolumnar.set_options('opt_plain', 'lz4');
 SELECT pgcolumnar.set_options('opt_a', 'lz4');
 SELECT pgcolumnar.set_options('opt_sequence', 'lz4');
+BEGIN READ ONLY;
+SELECT pgcolumnar.set_options('opt', 'lz4');
+ROLLBACK;
 SELECT * FROM opt_catalog;
 
 -- a table that leaves the access method keeps its options until they are reset

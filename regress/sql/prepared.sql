@@ -76,6 +76,7 @@ DELETE FROM rows WHERE id % 1000 = 101;
 SELECT count(*) FROM (SELECT FROM rows WHERE id % 1000 = 102 FOR UPDATE) l;
 PREPARE TRANSACTION 'columnar one';
 SELECT state, count(*), count(*) FILTER (WHERE v = 'prepared') FROM rows GROUP BY state ORDER BY state;
+\set VERBOSITY terse
 SET lock_timeout = '20ms';
 UPDATE rows SET v = 'blocked' WHERE id = 3100;
 DELETE FROM rows WHERE id = 3101;
@@ -86,6 +87,7 @@ INSERT INTO rows (id) VALUES (10050);
 INSERT INTO rows (id) VALUES (10050) ON CONFLICT DO NOTHING;
 INSERT INTO rows (id) VALUES (10101) ON CONFLICT DO NOTHING;
 RESET lock_timeout;
+\set VERBOSITY default
 VACUUM rows;
 CHECKPOINT;
 COMMIT PREPARED 'columnar one';

@@ -149,6 +149,7 @@ impl Request {
             }
             visibility::reset_dirty(self.snapshot);
             if !visibility::sees(self.rel, &run, self.snapshot) {
+                self.note_aborted(run.xid);
                 return Some(false);
             }
             write::fetch(self.rel, number, self.slot);
@@ -184,6 +185,16 @@ impl Request {
                         cache::forget(self.rel);
                     }
                 }
+            }
+        }
+    }
+
+    /// Rows of an aborted (sub)transaction are dead to everybody.
+    unsafe fn note_aborted(&self, xid: u32) {
+        // SAFETY: as `fetch`'s.
+        unsafe {
+            if !self.all_dead.is_null() {
+                *self.all_dead = visibility::status(xid) == visibility::InsertStatus::Aborted;
             }
         }
     }
@@ -248,10 +259,7 @@ impl Request {
             }
             if !visibility::sees(self.rel, &run, self.snapshot) {
                 *self.call_again = false;
-                if !self.all_dead.is_null() {
-                    *self.all_dead =
-                        visibility::status(run.xid) == visibility::InsertStatus::Aborted;
-                }
+                self.note_aborted(run.xid);
                 return false;
             }
             match group.mark(row) {

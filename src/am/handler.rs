@@ -1,6 +1,6 @@
 //! The table access method routine: one shim per callback over the modules that do the work.
 
-use super::{cluster, fetch, heap, index_build, modify, scan, vacuum, write};
+use super::{cluster, estimate, fetch, heap, index_build, modify, scan, vacuum, write};
 use crate::ports::{RelFileLocator, UpdateIndexes};
 use pgrx::pg_sys;
 use pgrx::pg_guard;
@@ -165,7 +165,7 @@ shims! {
     fn relation_fetch_toast_slice(rel: Rel, value: pg_sys::Oid, size: i32, offset: i32, length: i32, result: *mut pg_sys::varlena)
         => heap::heapam!(relation_fetch_toast_slice(rel, value, size, offset, length, result));
     fn relation_estimate_size(rel: Rel, widths: *mut i32, pages: *mut pg_sys::BlockNumber, tuples: *mut f64, all_visible: *mut f64)
-        => heap::estimate_size(rel, widths, pages, tuples, all_visible);
+        => estimate::relation_size(rel, widths, pages, tuples, all_visible);
 
     fn scan_sample_next_block(desc: Desc, node: *mut pg_sys::SampleScanState) -> bool => scan::sample_next_block(desc, node);
     fn scan_sample_next_tuple(desc: Desc, node: *mut pg_sys::SampleScanState, slot: Slot) -> bool => scan::sample_next_tuple(desc, node, slot);

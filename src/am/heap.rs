@@ -380,18 +380,3 @@ pub unsafe fn relation_size(rel: pg_sys::Relation, fork: pg_sys::ForkNumber::Typ
     // SAFETY: as the caller's.
     unsafe { heapam!(relation_size(rel, fork)) }
 }
-
-/// Pages and rows for the planner (`relation_estimate_size`).
-///
-/// # Safety
-/// As the callback.
-pub unsafe fn estimate_size(
-    rel: pg_sys::Relation,
-    widths: *mut i32,
-    pages: *mut pg_sys::BlockNumber,
-    tuples: *mut f64,
-    all_visible: *mut f64,
-) {
-    // SAFETY: as the caller's.
-    unsafe { heapam!(relation_estimate_size(rel, widths, pages, tuples, all_visible)) }
-}

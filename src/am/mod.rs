@@ -15,6 +15,7 @@
 #![allow(unsafe_code)]
 
 pub mod cluster;
+pub mod estimate;
 pub mod fetch;
 pub mod group;
 pub mod handler;

@@ -109,6 +109,16 @@ pub unsafe fn finish_bulk_insert(rel: pg_sys::Relation, _options: i32) {
     unsafe { flush(rel) }
 }
 
+/// Rows this transaction has buffered for a relation.
+pub fn buffered_rows(rel: pg_sys::Relation) -> u32 {
+    let key = ports::relation_locator(rel);
+    BUFFERS.with(|cell| {
+        let buffers = cell.borrow();
+        let buffer = buffers.get(&key).and_then(|writer| writer.buffer.as_ref());
+        buffer.map_or(0, |buffer| buffer.rows.rows)
+    })
+}
+
 /// Empties a table that this transaction created (`relation_nontransactional_truncate`), buffered rows included.
 ///
 /// # Safety

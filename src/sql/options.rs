@@ -15,6 +15,7 @@ use pgrx::{PgSqlErrorCode, pg_sys};
 pub unsafe fn set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: the arguments are of the types that the extension's script declares.
     unsafe {
+        refuse_if_read_only(c"pgcolumnar.set_options()");
         let target = Target::open(fcinfo);
         target.require_owner();
         target.require_columnar();
@@ -50,6 +51,7 @@ pub unsafe fn set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 pub unsafe fn reset(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: the arguments are of the types that the extension's script declares.
     unsafe {
+        refuse_if_read_only(c"pgcolumnar.reset_options()");
         let target = Target::open(fcinfo);
         target.require_owner();
         lock(&target);
@@ -76,6 +78,14 @@ pub unsafe fn reset(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         store(&target, &new);
     }
     pg_sys::Datum::null()
+}
+
+unsafe fn refuse_if_read_only(function: &CStr) {
+    // SAFETY: both look at the state of the transaction.
+    unsafe {
+        pg_sys::PreventCommandIfReadOnly(function.as_ptr());
+        pg_sys::PreventCommandDuringRecovery(function.as_ptr());
+    }
 }
 
 /// Keeps others from setting the table's options, or dropping it, until the transaction ends.
