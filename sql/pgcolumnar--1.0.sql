@@ -96,6 +96,6 @@ CREATE FUNCTION pgcolumnar.stats(
 COMMENT ON FUNCTION pgcolumnar.stats(pg_catalog.regclass)
     IS 'row groups, row pages and free pages of a table, with live and dead rows';
 
-CREATE FUNCTION pgcolumnar.version() RETURNS pg_catalog.text
+CREATE FUNCTION pgcolumnar.library_version() RETURNS pg_catalog.text
     AS 'MODULE_PATHNAME', 'pgcolumnar_version' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION pgcolumnar.version() IS 'versions of the pgcolumnar library and of the formats that it writes';
+COMMENT ON FUNCTION pgcolumnar.library_version() IS 'versions of the pgcolumnar library and of the formats that it writes';

@@ -164,7 +164,8 @@ pub unsafe fn RelationIsLogicallyLogged(rel: pg_sys::Relation) -> bool {
 pub unsafe fn RelationNeedsWAL(rel: pg_sys::Relation) -> bool {
     // SAFETY: the relcache entry is valid while the relation is open.
     unsafe {
-        let permanent = (*(*rel).rd_rel).relpersistence == pg_sys::RELPERSISTENCE_PERMANENT as core::ffi::c_char;
+        let permanent = (*(*rel).rd_rel).relpersistence
+            == pg_sys::RELPERSISTENCE_PERMANENT as core::ffi::c_char;
         #[cfg(feature = "pg15")]
         let skipped = (*rel).rd_createSubid != INVALID_SUBTRANSACTION
             || (*rel).rd_firstRelfilenodeSubid != INVALID_SUBTRANSACTION;
@@ -221,7 +222,9 @@ pub unsafe fn index_beginscan(
 ///
 /// # Safety
 /// `header` points at a tuple header on a pinned page or in memory.
-pub unsafe fn HeapTupleHeaderGetUpdateXid(header: pg_sys::HeapTupleHeader) -> pg_sys::TransactionId {
+pub unsafe fn HeapTupleHeaderGetUpdateXid(
+    header: pg_sys::HeapTupleHeader,
+) -> pg_sys::TransactionId {
     // SAFETY: as the caller's; a heap tuple's choice is t_heap.
     unsafe {
         let infomask = u32::from((*header).t_infomask);

@@ -73,7 +73,7 @@ SELECT * FROM check_all();
 REINDEX TABLE CONCURRENTLY rows;
 SELECT * FROM check_all();
 CREATE INDEX CONCURRENTLY rows_k2 ON rows (k, id);
-INSERT INTO rows SELECT id FROM rows WHERE id % 100 = 50 LIMIT 1;
+INSERT INTO rows VALUES (2350);
 INSERT INTO rows SELECT id, 0, 'conflict' FROM rows WHERE id % 100 = 50 ON CONFLICT (id) DO UPDATE SET v = excluded.v;
 INSERT INTO wanted SELECT id + 1000000 FROM wanted WHERE false;
 SELECT count(*) FROM rows WHERE v = 'conflict';

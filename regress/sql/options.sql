@@ -183,7 +183,7 @@ SELECT * FROM opt_catalog;
 SELECT count(*) FROM pgcolumnar.options o WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = o.table_id);
 
 -- privileges and comments of everything the extension has
-SELECT pgcolumnar.version() ~ '^pgcolumnar [0-9]+\.[0-9]+\.[0-9]+, table format [0-9]+, row group format [0-9]+$' AS version;
+SELECT pgcolumnar.library_version() ~ '^pgcolumnar [0-9]+\.[0-9]+\.[0-9]+, table format [0-9]+, row group format [0-9]+$' AS version;
 SELECT p.proname, p.provolatile, p.proparallel, p.proisstrict, has_function_privilege('regress_opt_other', p.oid, 'EXECUTE') AS anybody
     FROM pg_proc p WHERE p.pronamespace = 'pgcolumnar'::regnamespace
     AND p.proname IN ('set_options', 'reset_options', 'storage_info', 'stats', 'version') ORDER BY 1;

@@ -42,7 +42,10 @@ pub unsafe fn relation_size(
             heap::heapam!(relation_estimate_size(rel, widths, pages, tuples, all_visible));
             // The metapage holds no rows; a table that never had a page keeps the server's guess.
             if blocks > 0 && *pages == blocks + 1 {
-                *tuples *= f64::from(blocks) / f64::from(*pages);
+                if (*(*rel).rd_rel).reltuples < 0.0 {
+                    // Guessed from the number of pages.
+                    *tuples *= f64::from(blocks) / f64::from(*pages);
+                }
                 *pages = blocks;
             }
             return;

@@ -98,7 +98,7 @@ pub unsafe fn fetch(
             }
             if block < (*fetch).blocks {
                 let continued = *call_again;
-                if request.from_page(physical) {
+                if request.search_page(physical) {
                     heap::publish_tid(rel, slot);
                     *tid = (*slot).tts_tid;
                     return true;
@@ -109,16 +109,16 @@ pub unsafe fn fetch(
                     return false;
                 }
             }
-        } else if let Some(found) = request.from_buffer() {
+        } else if let Some(found) = request.search_buffer() {
             return found;
         }
-        request.from_directory()
+        request.search_directory()
     }
 }
 
 impl Request {
     /// Asks heapam for a version of the HOT chain at a physical TID.
-    unsafe fn from_page(&self, mut physical: pg_sys::ItemPointerData) -> bool {
+    unsafe fn search_page(&self, mut physical: pg_sys::ItemPointerData) -> bool {
         // SAFETY: the block lies inside the relation.
         unsafe {
             slot::as_buffer_slot(self.slot, |slot| {
@@ -135,7 +135,7 @@ impl Request {
     }
 
     /// Looks for the row in this transaction's write buffer.
-    unsafe fn from_buffer(&self) -> Option<bool> {
+    unsafe fn search_buffer(&self) -> Option<bool> {
         // SAFETY: as `fetch`'s.
         unsafe {
             let number = tid::row_number(&*self.tid)?;
@@ -157,7 +157,7 @@ impl Request {
         }
     }
 
-    unsafe fn from_directory(&self) -> bool {
+    unsafe fn search_directory(&self) -> bool {
         // SAFETY: as `fetch`'s.
         unsafe {
             // heapam found nothing on the former row page; that says nothing of the row.
@@ -180,7 +180,7 @@ impl Request {
                     },
                     Place::Group(group, row) => {
                         if group.refresh(self.rel) {
-                            return self.from_group(&group, row);
+                            return self.search_group(&group, row);
                         }
                         cache::forget(self.rel);
                     }
@@ -249,7 +249,7 @@ impl Request {
         }
     }
 
-    unsafe fn from_group(&self, group: &Rc<Group>, row: u32) -> bool {
+    unsafe fn search_group(&self, group: &Rc<Group>, row: u32) -> bool {
         // SAFETY: as `fetch`'s.
         unsafe {
             let run = group.run(row);
@@ -277,7 +277,7 @@ impl Request {
                     false
                 }
                 Some(Mark::Stub { block, offset }) => {
-                    if !self.from_page(tid::item_pointer(block, offset)) {
+                    if !self.search_page(tid::item_pointer(block, offset)) {
                         return false;
                     }
                     if slot::holds_stub(self.slot) {
@@ -527,7 +527,8 @@ pub unsafe fn index_delete_tuples(
         let mut horizon = pg_sys::InvalidTransactionId;
         let mut kept = 0;
         // heapam expects something to delete, unless the index deletes bottom up.
-        let known = |entry: &pg_sys::TM_IndexDelete| (*statuses.add(entry.id as usize)).knowndeletable;
+        let known =
+            |entry: &pg_sys::TM_IndexDelete| (*statuses.add(entry.id as usize)).knowndeletable;
         if !page_rows.is_empty() && ((*state).bottomup || page_rows.iter().any(known)) {
             entries[..page_rows.len()].copy_from_slice(&page_rows);
             (*state).ndeltids = page_rows.len() as i32;
@@ -540,7 +541,8 @@ pub unsafe fn index_delete_tuples(
         if !group_rows.is_empty() {
             entries[kept..kept + group_rows.len()].copy_from_slice(&group_rows);
             let next = pg_sys::ReadNextTransactionId();
-            horizon = if horizon == pg_sys::InvalidTransactionId { previous(next) } else { horizon };
+            horizon =
+                if horizon == pg_sys::InvalidTransactionId { previous(next) } else { horizon };
         }
         (*state).ndeltids = (kept + group_rows.len()) as i32;
         horizon

@@ -2,8 +2,8 @@
 
 use super::{cluster, estimate, fetch, heap, index_build, modify, scan, vacuum, write};
 use crate::ports::{RelFileLocator, UpdateIndexes};
-use pgrx::pg_sys;
 use pgrx::pg_guard;
+use pgrx::pg_sys;
 
 /// `pgcolumnar.handler(internal) returns table_am_handler`.
 #[unsafe(no_mangle)]
@@ -161,7 +161,7 @@ shims! {
 
     fn relation_size(rel: Rel, fork: pg_sys::ForkNumber::Type) -> u64 => heap::relation_size(rel, fork);
     fn relation_needs_toast_table(rel: Rel) -> bool => heap::heapam!(relation_needs_toast_table(rel));
-    fn relation_toast_am(_rel: Rel) -> pg_sys::Oid => pg_sys::Oid::from(pg_sys::HEAP_TABLE_AM_OID);
+    fn relation_toast_am(_rel: Rel) -> pg_sys::Oid => pg_sys::HEAP_TABLE_AM_OID;
     fn relation_fetch_toast_slice(rel: Rel, value: pg_sys::Oid, size: i32, offset: i32, length: i32, result: *mut pg_sys::varlena)
         => heap::heapam!(relation_fetch_toast_slice(rel, value, size, offset, length, result));
     fn relation_estimate_size(rel: Rel, widths: *mut i32, pages: *mut pg_sys::BlockNumber, tuples: *mut f64, all_visible: *mut f64)

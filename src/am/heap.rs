@@ -257,7 +257,17 @@ pub unsafe fn lock(
     // SAFETY: the caller keeps the contract of the callback.
     unsafe {
         let result = slot::as_buffer_slot(slot, |slot| {
-            guarded_heapam!(tuple_lock(rel, physical, snapshot, slot, cid, mode, wait_policy, flags, tmfd))
+            guarded_heapam!(tuple_lock(
+                rel,
+                physical,
+                snapshot,
+                slot,
+                cid,
+                mode,
+                wait_policy,
+                flags,
+                tmfd
+            ))
         });
         externalise_failure(rel, result, tmfd);
         result

@@ -38,7 +38,9 @@ struct Builder {
 enum Verdict {
     Skip,
     /// Index it; `alive` says whether it takes part in the uniqueness check.
-    Index { alive: bool },
+    Index {
+        alive: bool,
+    },
     /// Wait for a transaction and judge again.
     Wait(pg_sys::TransactionId),
 }
@@ -227,7 +229,9 @@ impl Roots {
             ereport!(
                 PgLogLevel::ERROR,
                 PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
-                format!("failed to find parent tuple for heap-only tuple at offset {offset} in table \"{name}\"")
+                format!(
+                    "failed to find parent tuple for heap-only tuple at offset {offset} in table \"{name}\""
+                )
             );
         }
         root
@@ -252,7 +256,7 @@ pub unsafe fn range_scan(
     // SAFETY: the caller keeps the contract of the callback; snapshots registered here are unregistered here.
     unsafe {
         refuse_unsupported(rel, index);
-        let mut oldest_xmin = pg_sys::TransactionId::from(pg_sys::InvalidTransactionId);
+        let mut oldest_xmin = pg_sys::InvalidTransactionId;
         if !(*info).ii_Concurrent {
             oldest_xmin = pg_sys::GetOldestNonRemovableTransactionId(rel);
         }
@@ -271,7 +275,7 @@ pub unsafe fn range_scan(
         let mut reader = pages::PageReader::begin(rel, any, true);
         let mut offsets = Vec::with_capacity(MAX_TUPLES);
         let emit = Emit { callback, state: callback_state };
-        while let Some(unit) = work.next() {
+        for unit in work.by_ref() {
             match unit {
                 Unit::Pages { first, count } => {
                     for block in first..first + count {
@@ -483,7 +487,11 @@ impl Builder {
     }
 }
 
-unsafe fn wait(rel: pg_sys::Relation, xid: pg_sys::TransactionId, tid: &mut pg_sys::ItemPointerData) {
+unsafe fn wait(
+    rel: pg_sys::Relation,
+    xid: pg_sys::TransactionId,
+    tid: &mut pg_sys::ItemPointerData,
+) {
     // SAFETY: no page lock is held.
     unsafe {
         pg_sys::XactLockTableWait(xid, rel, tid, pg_sys::XLTW_Oper::XLTW_InsertIndexUnique);
@@ -527,18 +535,16 @@ unsafe fn build_page(
                     Verdict::Skip => break None,
                     Verdict::Index { alive } => break Some(alive),
                     Verdict::Wait(xid) => {
-                        let mut ctid = tid::to_external(builder.rel, &tid::item_pointer(block, offset));
+                        let mut ctid =
+                            tid::to_external(builder.rel, &tid::item_pointer(block, offset));
                         wait(builder.rel, xid, &mut ctid);
                     }
                 }
             };
             let Some(alive) = alive else { continue };
             let tuple = heap::tuple_at(builder.rel, page, block, offset);
-            let root = if is_heap_only(tuple.t_data) {
-                roots.of(builder, buffer, offset)
-            } else {
-                offset
-            };
+            let root =
+                if is_heap_only(tuple.t_data) { roots.of(builder, buffer, offset) } else { offset };
             pages::store_tuple(builder.rel, builder.slot, tuple, buffer);
             let root = tid::item_pointer(block, root);
             let key = builder.stubs.index_tid(builder.rel, &root);
@@ -551,7 +557,7 @@ unsafe fn build_page(
 unsafe fn refuse_unsupported(rel: pg_sys::Relation, index: pg_sys::Relation) {
     // SAFETY: both relations are open.
     unsafe {
-        if (*(*index).rd_rel).relam == pg_sys::Oid::from(pg_sys::BRIN_AM_OID) {
+        if (*(*index).rd_rel).relam == pg_sys::BRIN_AM_OID {
             ereport!(
                 PgLogLevel::ERROR,
                 PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,
@@ -674,7 +680,9 @@ unsafe fn blocks_in_order(rel: pg_sys::Relation) -> Vec<OrderedBlock> {
         let mut found = Vec::new();
         for (first, count) in extent::row_page_ranges(&directory.directory, blocks) {
             let pages = first..first + count;
-            found.extend(pages.map(|page| (tid::external_block(rel, page), OrderedBlock::Page(page))));
+            found.extend(
+                pages.map(|page| (tid::external_block(rel, page), OrderedBlock::Page(page))),
+            );
         }
         for group in &directory.groups {
             if let Some(map) = group.tid_map(rel) {

@@ -35,7 +35,10 @@ pub mod write;
 pub fn register_callbacks() {
     // SAFETY: the callback is a function of this library, which is never unloaded.
     unsafe {
-        pgrx::pg_sys::RegisterXactCallback(Some(write::at_transaction_event), core::ptr::null_mut());
+        pgrx::pg_sys::RegisterXactCallback(
+            Some(write::at_transaction_event),
+            core::ptr::null_mut(),
+        );
     }
 }
 

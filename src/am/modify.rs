@@ -43,7 +43,11 @@ impl Drop for PinnedRow {
     }
 }
 
-unsafe fn find(rel: pg_sys::Relation, tid: &pg_sys::ItemPointerData, cid: pg_sys::CommandId) -> Row {
+unsafe fn find(
+    rel: pg_sys::Relation,
+    tid: &pg_sys::ItemPointerData,
+    cid: pg_sys::CommandId,
+) -> Row {
     // SAFETY: as the callers'.
     unsafe {
         if let RowAddress::Page(physical) = tid::address(rel, tid) {

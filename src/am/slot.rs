@@ -4,8 +4,8 @@
 //! [`as_buffer_slot`]). A row of a group is decoded lazily: columns up to the one asked for, into memory of the slot.
 
 use super::group::{Group, head::InsertRun, types};
-use core::ptr;
 use crate::ports;
+use core::ptr;
 use pgrx::pg_sys;
 use std::rc::Rc;
 
@@ -124,7 +124,7 @@ pub fn ops() -> *const pg_sys::TupleTableSlotOps {
 
 fn heap_ops() -> &'static pg_sys::TupleTableSlotOps {
     // SAFETY: a constant of the server.
-    unsafe { &*(&raw const pg_sys::TTSOpsBufferHeapTuple) }
+    unsafe { &pg_sys::TTSOpsBufferHeapTuple }
 }
 
 /// Whether a slot is of this access method.
@@ -282,7 +282,8 @@ unsafe fn decode(slot: *mut pg_sys::TupleTableSlot, natts: i32) {
         let desc = (*slot).tts_tupleDescriptor;
         let first = (*slot).tts_nvalid as usize;
         for index in first..natts as usize {
-            let (value, is_null) = value_of(&group, inner.rel, desc, index, inner.row, &mut inner.arena);
+            let (value, is_null) =
+                value_of(&group, inner.rel, desc, index, inner.row, &mut inner.arena);
             (*slot).tts_values.add(index).write(value);
             (*slot).tts_isnull.add(index).write(is_null);
         }
@@ -365,8 +366,11 @@ unsafe fn form_tuple(slot: *mut pg_sys::TupleTableSlot) -> pg_sys::HeapTuple {
     unsafe {
         decode(slot, (*(*slot).tts_tupleDescriptor).natts);
         let inner = columnar(slot);
-        let tuple =
-            pg_sys::heap_form_tuple((*slot).tts_tupleDescriptor, (*slot).tts_values, (*slot).tts_isnull);
+        let tuple = pg_sys::heap_form_tuple(
+            (*slot).tts_tupleDescriptor,
+            (*slot).tts_values,
+            (*slot).tts_isnull,
+        );
         (*tuple).t_self = (*slot).tts_tid;
         (*tuple).t_tableOid = (*slot).tts_tableOid;
         let header = (*tuple).t_data;
@@ -374,7 +378,8 @@ unsafe fn form_tuple(slot: *mut pg_sys::TupleTableSlot) -> pg_sys::HeapTuple {
         (*header).t_choice.t_heap.t_xmax = inner.xmax;
         (*header).t_choice.t_heap.t_field3.t_cid = inner.run.cid;
         (*header).t_ctid = (*slot).tts_tid;
-        (*header).t_infomask |= pg_sys::HEAP_XMIN_COMMITTED as u16 | pg_sys::HEAP_XMAX_INVALID as u16;
+        (*header).t_infomask |=
+            pg_sys::HEAP_XMIN_COMMITTED as u16 | pg_sys::HEAP_XMAX_INVALID as u16;
         tuple
     }
 }
@@ -406,7 +411,10 @@ unsafe extern "C-unwind" fn materialize(slot: *mut pg_sys::TupleTableSlot) {
     }
 }
 
-unsafe extern "C-unwind" fn copyslot(dst: *mut pg_sys::TupleTableSlot, src: *mut pg_sys::TupleTableSlot) {
+unsafe extern "C-unwind" fn copyslot(
+    dst: *mut pg_sys::TupleTableSlot,
+    src: *mut pg_sys::TupleTableSlot,
+) {
     // SAFETY: `dst` is of this kind, `src` any.
     unsafe {
         let tid = (*src).tts_tid;
@@ -441,7 +449,9 @@ unsafe extern "C-unwind" fn get_heap_tuple(slot: *mut pg_sys::TupleTableSlot) ->
     }
 }
 
-unsafe extern "C-unwind" fn copy_heap_tuple(slot: *mut pg_sys::TupleTableSlot) -> pg_sys::HeapTuple {
+unsafe extern "C-unwind" fn copy_heap_tuple(
+    slot: *mut pg_sys::TupleTableSlot,
+) -> pg_sys::HeapTuple {
     // SAFETY: as `clear`.
     unsafe {
         if columnar(slot).group.is_null() {

@@ -43,7 +43,9 @@ pub unsafe fn conflict(rel: pg_sys::Relation, xid: pg_sys::TransactionId) {
             #[cfg(not(feature = "pg15"))]
             locator: (*rel).rd_locator,
             block: 0,
-            horizon: pg_sys::FullTransactionId { value: (epoch << 32) | u64::from(xid.into_inner()) },
+            horizon: pg_sys::FullTransactionId {
+                value: (epoch << 32) | u64::from(xid.into_inner()),
+            },
             #[cfg(not(feature = "pg15"))]
             is_catalog: false,
         };

@@ -157,7 +157,9 @@ pub fn physical_block(rel: pg_sys::Relation, external: u32) -> Option<u32> {
 
 /// External block that names the rows `row_block * 256 ..`.
 pub fn external_row_block(row_block: u32) -> u32 {
-    ((row_block >> REGION_BITS) << (REGION_BITS + 1)) | (1 << REGION_BITS) | (row_block & REGION_MASK)
+    ((row_block >> REGION_BITS) << (REGION_BITS + 1))
+        | (1 << REGION_BITS)
+        | (row_block & REGION_MASK)
 }
 
 /// The inverse of [`external_row_block`].

@@ -14,7 +14,6 @@ use options::TableOptions;
 use pgrx::pg_sys;
 use std::collections::HashMap;
 
-
 /// A group that has to be written with fewer rows than this is a small one.
 const SMALL_GROUP: u32 = 1024;
 
@@ -385,7 +384,11 @@ unsafe fn count_inserts(rel: pg_sys::Relation, rows: i64) {
     // SAFETY: the relation is open.
     unsafe {
         pg_sys::pgstat_count_heap_insert(rel, rows);
-        ports::CheckForSerializableConflictIn(rel, core::ptr::null_mut(), pg_sys::InvalidBlockNumber);
+        ports::CheckForSerializableConflictIn(
+            rel,
+            core::ptr::null_mut(),
+            pg_sys::InvalidBlockNumber,
+        );
     }
 }
 

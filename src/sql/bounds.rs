@@ -47,13 +47,13 @@ impl Printer {
         Some(Self { attribute, output, is_bytea })
     }
 
-    /// A bound of a chunk as text, in the server's encoding; `None` where there is no bound or it was written under
-    /// another physical type than the column has now.
+    /// A bound of a chunk as text, in the server's encoding; `None` where there is no bound, or where the column has since
+    /// been given a type that is stored or ordered in another way (int to oid rewrites nothing).
     ///
     /// # Safety
     /// Called on the backend's thread; the bound is of a chunk of this column.
     pub unsafe fn print(&self, spec: ColumnSpec, bound: Option<&Bound>) -> Option<Vec<u8>> {
-        if spec.physical != self.attribute.spec.physical {
+        if spec != self.attribute.spec {
             return None;
         }
         let value = match (bound?, spec.physical) {

@@ -23,13 +23,8 @@ const TABLE: &CStr = c"options";
 const INDEX: &CStr = c"options_pkey";
 
 /// Columns of the table.
-const COLUMNS: [pg_sys::Oid; 5] = [
-    pg_sys::REGCLASSOID,
-    pg_sys::TEXTOID,
-    pg_sys::INT4OID,
-    pg_sys::INT4OID,
-    pg_sys::INT4OID,
-];
+const COLUMNS: [pg_sys::Oid; 5] =
+    [pg_sys::REGCLASSOID, pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::INT4OID, pg_sys::INT4OID];
 
 /// What a table sets for itself; `None` follows the setting of the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,8 +105,14 @@ impl Catalog {
                 && self.index != pg_sys::InvalidOid
                 && pg_sys::IndexGetRelation(self.index, true) == (*self.rel).rd_id;
             let none = ptr::null_mut();
-            let scan =
-                pg_sys::systable_beginscan(self.rel, self.index, use_index, none, keys, &raw mut key);
+            let scan = pg_sys::systable_beginscan(
+                self.rel,
+                self.index,
+                use_index,
+                none,
+                keys,
+                &raw mut key,
+            );
             loop {
                 let tuple = pg_sys::systable_getnext(scan);
                 if tuple.is_null() {
@@ -219,7 +220,8 @@ pub unsafe fn write(table: pg_sys::Oid, options: &StoredOptions) -> bool {
             };
             let compression = options.compression.map(|compression| {
                 let name = compression.as_str();
-                let text = pg_sys::cstring_to_text_with_len(name.as_ptr().cast(), name.len() as c_int);
+                let text =
+                    pg_sys::cstring_to_text_with_len(name.as_ptr().cast(), name.len() as c_int);
                 pg_sys::Datum::from(text)
             });
             let row = [
@@ -332,7 +334,10 @@ unsafe extern "C-unwind" fn at_object_access(
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn at_transaction_event(event: pg_sys::XactEvent::Type, _arg: *mut c_void) {
+unsafe extern "C-unwind" fn at_transaction_event(
+    event: pg_sys::XactEvent::Type,
+    _arg: *mut c_void,
+) {
     use pg_sys::XactEvent as Event;
     if !LOADED_NOW.get() {
         return;

@@ -55,7 +55,7 @@ sql_functions! {
     pgcolumnar_version, pg_finfo_pgcolumnar_version => version;
 }
 
-/// `pgcolumnar.version()`: versions of the library and of the two formats it writes.
+/// `pgcolumnar.library_version()`: versions of the library and of the two formats it writes.
 unsafe fn version(_fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     let version = format!(
         "pgcolumnar {}, table format {}, row group format {}",
@@ -70,7 +70,8 @@ unsafe fn version(_fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
 fn text(bytes: &[u8]) -> pg_sys::Datum {
     // SAFETY: the bytes are copied.
     unsafe {
-        pg_sys::cstring_to_text_with_len(bytes.as_ptr().cast(), bytes.len() as core::ffi::c_int).into()
+        pg_sys::cstring_to_text_with_len(bytes.as_ptr().cast(), bytes.len() as core::ffi::c_int)
+            .into()
     }
 }
 

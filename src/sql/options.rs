@@ -1,8 +1,8 @@
 //! `pgcolumnar.set_options` and `pgcolumnar.reset_options`.
 
+use super::argument;
 use super::catalog::{self, StoredOptions};
 use super::target::{Target, fail};
-use super::argument;
 use crate::guc;
 use columnar_format::Compression;
 use core::ffi::{CStr, c_int};
@@ -21,12 +21,7 @@ pub unsafe fn set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
         target.require_columnar();
         let given = StoredOptions {
             compression: compression(fcinfo, 1),
-            compression_level: number(
-                fcinfo,
-                2,
-                "compression_level",
-                guc::COMPRESSION_LEVEL_RANGE,
-            ),
+            compression_level: number(fcinfo, 2, "compression_level", guc::COMPRESSION_LEVEL_RANGE),
             row_group_rows: number(fcinfo, 3, "row_group_rows", guc::ROW_GROUP_ROWS_RANGE),
             vector_rows: number(fcinfo, 4, "vector_rows", guc::VECTOR_ROWS_RANGE),
         };

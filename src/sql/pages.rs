@@ -51,10 +51,8 @@ pub unsafe fn survey(rel: pg_sys::Relation, directory: &Snapshot) -> Survey {
         let fork = pg_sys::ForkNumber::MAIN_FORKNUM;
         let blocks = pg_sys::RelationGetNumberOfBlocksInFork(rel, fork);
         let oldest_xmin = pg_sys::GetOldestNonRemovableTransactionId(rel);
-        let strategy =
-            pg_sys::GetAccessStrategy(pg_sys::BufferAccessStrategyType::BAS_BULKREAD);
-        let mut found =
-            Survey { metadata: 1 + directory.pages.len() as u32, ..Survey::default() };
+        let strategy = pg_sys::GetAccessStrategy(pg_sys::BufferAccessStrategyType::BAS_BULKREAD);
+        let mut found = Survey { metadata: 1 + directory.pages.len() as u32, ..Survey::default() };
         for (first, count) in extent::row_page_ranges(directory, blocks) {
             for block in first..first + count {
                 pgrx::check_for_interrupts!();

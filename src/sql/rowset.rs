@@ -74,7 +74,9 @@ impl<const N: usize> Rowset<N> {
             if (*(*result).setDesc).natts as usize != N {
                 fail(
                     PgSqlErrorCode::ERRCODE_INVALID_FUNCTION_DEFINITION,
-                    format!("the function is not declared to return the {N} columns of the library"),
+                    format!(
+                        "the function is not declared to return the {N} columns of the library"
+                    ),
                     Some("The installed script and library are of different versions."),
                 );
             }

@@ -87,12 +87,15 @@ unsafe fn put_group(
 unsafe fn scanned_rows(rel: pg_sys::Relation, group: &Group) -> Vec<Range<u32>> {
     // SAFETY: as `put_group`.
     unsafe {
-        let Some(map) = group.tid_map(rel) else { return core::iter::once(0..group.rows()).collect() };
+        let Some(map) = group.tid_map(rel) else {
+            return core::iter::once(0..group.rows()).collect();
+        };
         let filling = group.entry.is(EntryKind::Merging);
         map.blocks
             .iter()
             .filter(|block| {
-                !filling || tid::physical_block(rel, block.block).is_none_or(|page| is_moved(rel, page))
+                !filling
+                    || tid::physical_block(rel, block.block).is_none_or(|page| is_moved(rel, page))
             })
             .map(|block| block.first_row..block.first_row + block.offsets.len() as u32)
             .collect()

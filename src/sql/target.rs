@@ -91,7 +91,9 @@ impl Target {
             return;
         }
         let detail = match self.kind() {
-            b'p' => "It is a partitioned table, which stores no rows itself: name one of its partitions.",
+            b'p' => {
+                "It is a partitioned table, which stores no rows itself: name one of its partitions."
+            }
             b'i' | b'I' => "It is an index.",
             b'v' => "It is a view.",
             b'S' => "It is a sequence.",
@@ -141,7 +143,9 @@ impl Target {
                 fail(
                     PgSqlErrorCode::ERRCODE_INSUFFICIENT_PRIVILEGE,
                     format!("permission denied for table {}", self.name()),
-                    Some("Row-level security hides rows of it from you, and its storage would show them."),
+                    Some(
+                        "Row-level security hides rows of it from you, and its storage would show them.",
+                    ),
                 );
             }
         }
@@ -151,7 +155,8 @@ impl Target {
     pub fn require_readable(&self) {
         // SAFETY: the relation is open.
         unsafe {
-            let temporary = (*(*self.rel).rd_rel).relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP;
+            let temporary =
+                (*(*self.rel).rd_rel).relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP;
             if temporary && !(*self.rel).rd_islocaltemp {
                 fail(
                     PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED,

@@ -23,10 +23,10 @@ use super::scan::pages::PageReader;
 use super::{heap, options, slot, standby, storage, tid, write};
 use crate::guc;
 use crate::ports;
-use core::ptr;
-use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
 use columns::ColumnsWriter;
+use core::ptr;
 use pg_sys::HTSV_Result as Verdict;
+use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
 use std::rc::Rc;
 
 /// What becomes of a version.
@@ -171,7 +171,12 @@ impl Copier {
     }
 
     /// Goes over all versions once, in file order or that of an index, sorting them first if asked.
-    unsafe fn run(&mut self, pass: Pass, index: pg_sys::Relation, sort_by: Option<pg_sys::Relation>) {
+    unsafe fn run(
+        &mut self,
+        pass: Pass,
+        index: pg_sys::Relation,
+        sort_by: Option<pg_sys::Relation>,
+    ) {
         self.pass = pass;
         // SAFETY: the relations are open.
         unsafe {
@@ -199,7 +204,10 @@ impl Copier {
 
     /// Takes the versions of row pages in the order of the file.
     unsafe fn copy_row_pages(&mut self) {
-        progress(pg_sys::PROGRESS_CLUSTER_PHASE, pg_sys::PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP.into());
+        progress(
+            pg_sys::PROGRESS_CLUSTER_PHASE,
+            pg_sys::PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP.into(),
+        );
         // SAFETY: the relation is open; a pinned page keeps its tuples where they are.
         unsafe {
             let blocks = self.blocks();
@@ -251,7 +259,8 @@ impl Copier {
                 pg_sys::PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP.into(),
             );
             progress(pg_sys::PROGRESS_CLUSTER_INDEX_RELID, (*index).rd_id.to_u32().into());
-            let scan = ports::index_beginscan(self.old, index, &raw mut pg_sys::SnapshotAnyData, 0, 0);
+            let scan =
+                ports::index_beginscan(self.old, index, &raw mut pg_sys::SnapshotAnyData, 0, 0);
             pg_sys::index_rescan(scan, ptr::null_mut(), 0, ptr::null_mut(), 0);
             let slot = pg_sys::table_slot_create(self.old, ptr::null_mut());
             while pg_sys::index_getnext_slot(
@@ -518,7 +527,10 @@ impl Copier {
         let Some(sort) = self.sort.take() else { return };
         // SAFETY: the sort was begun by `copy`; a tuple is valid until the next is read.
         unsafe {
-            progress(pg_sys::PROGRESS_CLUSTER_PHASE, pg_sys::PROGRESS_CLUSTER_PHASE_SORT_TUPLES.into());
+            progress(
+                pg_sys::PROGRESS_CLUSTER_PHASE,
+                pg_sys::PROGRESS_CLUSTER_PHASE_SORT_TUPLES.into(),
+            );
             pg_sys::tuplesort_performsort(sort);
             progress(
                 pg_sys::PROGRESS_CLUSTER_PHASE,

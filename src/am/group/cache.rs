@@ -144,16 +144,18 @@ impl Relation {
     pub unsafe fn find(&self, rel: pg_sys::Relation, tid: &pg_sys::ItemPointerData) -> Place {
         let block = tid::block_of(tid);
         for (low, high, group) in &self.mapped {
+            if !(*low..=*high).contains(&block) {
+                continue;
+            }
             // SAFETY: as the caller's.
-            if (*low..=*high).contains(&block)
-                && let Some(row) = unsafe { group.row_of(rel, tid) }
-            {
+            if let Some(row) = unsafe { group.row_of(rel, tid) } {
                 return Place::Group(group.clone(), row);
             }
         }
         let Some(number) = tid::row_number(tid) else { return Place::Nowhere };
         let row_block = (number / u64::from(tid::ROWS_PER_BLOCK)) as u32;
-        let Some(at) = self.rows.partition_point(|(first, _, _)| *first <= row_block).checked_sub(1)
+        let Some(at) =
+            self.rows.partition_point(|(first, _, _)| *first <= row_block).checked_sub(1)
         else {
             return Place::Nowhere;
         };

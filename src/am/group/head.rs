@@ -65,7 +65,12 @@ impl GroupHead {
     /// Serialises head and runs as the payload of the head page.
     pub fn to_bytes(self, runs: &[InsertRun]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(size_of::<Self>() + size_of_val(runs));
-        for word in [self.magic, u32::from(self.version) | u32::from(self.flags) << 16, self.group, self.rows] {
+        for word in [
+            self.magic,
+            u32::from(self.version) | u32::from(self.flags) << 16,
+            self.group,
+            self.rows,
+        ] {
             bytes.extend_from_slice(&word.to_le_bytes());
         }
         for word in [
@@ -137,7 +142,5 @@ pub unsafe fn at(rel: pg_sys::Relation, page: ports::Page, group: u32) -> *mut G
 /// `head` came from [`at`] and its page is still locked.
 pub unsafe fn runs<'a>(head: *mut GroupHead) -> &'a mut [InsertRun] {
     // SAFETY: `at` checked the count against the page.
-    unsafe {
-        core::slice::from_raw_parts_mut(head.add(1).cast(), (*head).run_count as usize)
-    }
+    unsafe { core::slice::from_raw_parts_mut(head.add(1).cast(), (*head).run_count as usize) }
 }

@@ -71,6 +71,10 @@ impl Marks {
         self.rows.get(&row).copied()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -118,11 +122,7 @@ impl Marks {
 }
 
 fn decode(mark: &StoredMark) -> Mark {
-    if mark.block == 0 {
-        Mark::Gone
-    } else {
-        Mark::Stub { block: mark.block, offset: mark.offset }
-    }
+    if mark.block == 0 { Mark::Gone } else { Mark::Stub { block: mark.block, offset: mark.offset } }
 }
 
 unsafe fn header(

@@ -201,7 +201,11 @@ impl Group {
     ///
     /// # Safety
     /// `rel` is the open relation the group belongs to.
-    pub unsafe fn tid_of(&self, rel: pg_sys::Relation, row: u32) -> Option<pg_sys::ItemPointerData> {
+    pub unsafe fn tid_of(
+        &self,
+        rel: pg_sys::Relation,
+        row: u32,
+    ) -> Option<pg_sys::ItemPointerData> {
         // SAFETY: as the caller's.
         match unsafe { self.tid_map(rel) } {
             Some(map) => map.tid(row).map(|(block, offset)| tid::item_pointer(block, offset)),
@@ -213,7 +217,11 @@ impl Group {
     ///
     /// # Safety
     /// `rel` is the open relation the group belongs to.
-    pub unsafe fn row_of(&self, rel: pg_sys::Relation, tid: &pg_sys::ItemPointerData) -> Option<u32> {
+    pub unsafe fn row_of(
+        &self,
+        rel: pg_sys::Relation,
+        tid: &pg_sys::ItemPointerData,
+    ) -> Option<u32> {
         // SAFETY: as the caller's.
         if let Some(map) = unsafe { self.tid_map(rel) } {
             return map.row(tid::block_of(tid), tid.ip_posid);
@@ -241,7 +249,9 @@ impl Group {
                 self.read(rel, offset, &mut bytes);
                 match GroupFooter::parse(bytes) {
                     Ok(footer) if footer.rows() == self.entry.rows => footer,
-                    Ok(_) => self.corrupt(rel, None, "its footer counts other rows than the directory"),
+                    Ok(_) => {
+                        self.corrupt(rel, None, "its footer counts other rows than the directory")
+                    }
                     Err(error) => self.format_error(rel, None, &error),
                 }
             }
@@ -286,8 +296,7 @@ impl Group {
             self.corrupt(rel, Some(index), "its vectors do not add up to the group's rows");
         }
         let vectors = RefCell::new(vec![None; meta.vectors.len()]);
-        let column =
-            Rc::new(Column { offset, meta, starts, dictionary: OnceCell::new(), vectors });
+        let column = Rc::new(Column { offset, meta, starts, dictionary: OnceCell::new(), vectors });
         let mut columns = self.columns.borrow_mut();
         if columns.len() <= index {
             columns.resize(index + 1, None);

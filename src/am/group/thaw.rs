@@ -133,7 +133,8 @@ unsafe fn make_stub(rel: pg_sys::Relation, group: &Rc<Group>, row: u32) -> pg_sy
                 continue;
             }
             let Some(column) = group.column(rel, index) else {
-                values[index] = pg_sys::getmissingattr(desc, index as i32 + 1, &raw mut nulls[index]);
+                values[index] =
+                    pg_sys::getmissingattr(desc, index as i32 + 1, &raw mut nulls[index]);
                 continue;
             };
             let (vector, at) = column.locate(row);

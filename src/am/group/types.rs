@@ -1,7 +1,7 @@
 //! Datums to stored values and back: which physical type a column has, and how its bounds are ordered.
 
-use columnar_format::{BoundsOrder, ColumnBuilder, ColumnSpec, PhysicalType, Value};
 use crate::ports;
+use columnar_format::{BoundsOrder, ColumnBuilder, ColumnSpec, PhysicalType, Value};
 use pgrx::pg_sys;
 
 /// What the storage needs to know of an attribute.
@@ -40,7 +40,12 @@ fn attribute(att: &pg_sys::FormData_pg_attribute) -> Attribute {
         _ => PhysicalType::Bytes,
     };
     let order = if stored { bounds_order(att.atttypid) } else { BoundsOrder::None };
-    Attribute { len: att.attlen, by_value: att.attbyval, stored, spec: ColumnSpec { physical, order } }
+    Attribute {
+        len: att.attlen,
+        by_value: att.attbyval,
+        stored,
+        spec: ColumnSpec { physical, order },
+    }
 }
 
 /// Types whose btree order is that of their stored form. Text bounds are bytewise and serve equality and prefixes only,
@@ -58,9 +63,11 @@ fn bounds_order(type_id: pg_sys::Oid) -> BoundsOrder {
         | pg_sys::MONEYOID => BoundsOrder::Signed,
         pg_sys::OIDOID => BoundsOrder::Unsigned,
         pg_sys::FLOAT4OID | pg_sys::FLOAT8OID => BoundsOrder::Float,
-        pg_sys::TEXTOID | pg_sys::VARCHAROID | pg_sys::BYTEAOID | pg_sys::UUIDOID | pg_sys::NAMEOID => {
-            BoundsOrder::Bytewise
-        }
+        pg_sys::TEXTOID
+        | pg_sys::VARCHAROID
+        | pg_sys::BYTEAOID
+        | pg_sys::UUIDOID
+        | pg_sys::NAMEOID => BoundsOrder::Bytewise,
         _ => BoundsOrder::None,
     }
 }

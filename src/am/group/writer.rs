@@ -5,8 +5,10 @@ use super::tidmap::TidMap;
 use crate::am::storage::directory::{Entry, HAS_TID_MAP};
 use crate::am::storage::extent;
 use crate::am::storage::page::PageKind;
-use columnar_format::{ColumnBuilder, EncodeOptions, EncodedChunk, GroupFooterBuilder, encode_chunk};
-use pgrx::pg_sys;
+use columnar_format::{
+    ColumnBuilder, EncodeOptions, EncodedChunk, GroupFooterBuilder, encode_chunk,
+};
+use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
 
 /// A group's bytes, ready to be written.
 #[derive(Debug)]
@@ -58,14 +60,7 @@ pub unsafe fn write(
         } else {
             pg_sys::GetAccessStrategy(pg_sys::BufferAccessStrategyType::BAS_BULKWRITE)
         };
-        extent::write(
-            rel,
-            first + 1,
-            PageKind::GroupData,
-            group.into(),
-            &encoded.bytes,
-            strategy,
-        );
+        extent::write(rel, first + 1, PageKind::GroupData, group.into(), &encoded.bytes, strategy);
         let head = GroupHead::new(
             group,
             encoded.rows,
@@ -100,7 +95,14 @@ pub unsafe fn write(
 /// # Safety
 /// As [`write`]; the entry is that of the map's group and not yet in the directory.
 pub unsafe fn write_tid_map(rel: pg_sys::Relation, entry: &mut Entry, map: &TidMap) {
-    let bytes = map.to_bytes();
+    let bytes = map.to_bytes().unwrap_or_else(|error| {
+        ereport!(
+            PgLogLevel::ERROR,
+            PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY,
+            format!("a TID map could not be compressed: {error}")
+        );
+        unreachable!()
+    });
     let pages = extent::pages_for(bytes.len());
     // SAFETY: the extent is this backend's until the directory names it.
     unsafe {

@@ -88,11 +88,11 @@ impl super::ScanState {
                 let pages = group.entry.extent_pages - 1;
                 let first = group.data_page();
                 if pages > 0 && (first..first + pages).contains(&block) {
-                    let share = |i: u32| (u64::from(i) * u64::from(group.rows()) / u64::from(pages)) as u32;
+                    let share =
+                        |i: u32| (u64::from(i) * u64::from(group.rows()) / u64::from(pages)) as u32;
                     let at = block - first;
                     group.refresh(self.rel);
-                    self.analyze =
-                        AnalyzeState::Rows(group.clone(), share(at)..share(at + 1));
+                    self.analyze = AnalyzeState::Rows(group.clone(), share(at)..share(at + 1));
                     return;
                 }
             }

@@ -342,7 +342,13 @@ unsafe fn lossy_page(
                     ports::HeapTupleHeaderGetXmin(tuple.t_data),
                 );
             }
-            pg_sys::HeapCheckForSerializableConflictOut(visible, rel, &raw mut tuple, buffer, snapshot);
+            pg_sys::HeapCheckForSerializableConflictOut(
+                visible,
+                rel,
+                &raw mut tuple,
+                buffer,
+                snapshot,
+            );
         }
     }
 }

@@ -35,7 +35,10 @@ const STEP_ROWS: u32 = 8192;
 #[derive(Clone, Debug)]
 pub enum Unit {
     /// Blocks `first .. first + count`, row pages unless VACUUM moved them.
-    Pages { first: u32, count: u32 },
+    Pages {
+        first: u32,
+        count: u32,
+    },
     Group(Rc<Group>),
 }
 
@@ -68,6 +71,8 @@ pub struct ScanState {
     /// What the rows of the current step are: offsets of the reader's page, or rows of this group.
     pub(crate) group: Option<Rc<Group>>,
     pub(crate) rows: Vec<u32>,
+    /// xmax of those rows that have a stub.
+    xmaxes: Vec<(u32, pg_sys::TransactionId)>,
     offsets: Vec<u16>,
     /// Blocks of the relation when the scan began.
     pub(crate) blocks: u32,
@@ -138,6 +143,7 @@ pub unsafe fn begin(
             position: None,
             group: None,
             rows: Vec::new(),
+            xmaxes: Vec::new(),
             offsets: Vec::new(),
             blocks: 0,
             step_rows: if sampling { tid::ROWS_PER_BLOCK } else { STEP_ROWS },
@@ -293,10 +299,8 @@ impl ScanState {
         // new, with rows the snapshot does not see, or found to be moved.
         unsafe {
             let directory = cache::open(self.rel);
-            self.blocks = pg_sys::RelationGetNumberOfBlocksInFork(
-                self.rel,
-                pg_sys::ForkNumber::MAIN_FORKNUM,
-            );
+            self.blocks =
+                pg_sys::RelationGetNumberOfBlocksInFork(self.rel, pg_sys::ForkNumber::MAIN_FORKNUM);
             let Some(directory) = directory else { return };
             for (first, count) in extent::row_page_ranges(&directory.directory, self.blocks) {
                 self.units.push(Unit::Pages { first, count });
@@ -327,8 +331,11 @@ impl ScanState {
             }
         };
         loop {
-            let next =
-                if forward { Some(position.index.wrapping_add(1)) } else { position.index.checked_sub(1) };
+            let next = if forward {
+                Some(position.index.wrapping_add(1))
+            } else {
+                position.index.checked_sub(1)
+            };
             match next.filter(|&next| next < self.rows.len()) {
                 Some(next) => {
                     position.index = next;
@@ -378,6 +385,7 @@ impl ScanState {
     fn load(&mut self, unit: usize, step: u32) {
         pgrx::check_for_interrupts!();
         self.rows.clear();
+        self.xmaxes.clear();
         match &self.units[unit] {
             Unit::Pages { first, .. } => {
                 let block = first + step;
@@ -388,13 +396,14 @@ impl ScanState {
                 let first = step * self.step_rows;
                 // SAFETY: the group belongs to the open relation.
                 unsafe {
-                    rows::visible(
+                    rows::visible_with_xmax(
                         self.rel,
                         &group,
                         first,
                         self.step_rows,
                         self.judging_snapshot(),
                         &mut self.rows,
+                        &mut self.xmaxes,
                     );
                 }
                 self.group = Some(group);
@@ -433,13 +442,14 @@ impl ScanState {
                 && let Ok(at) = map.blocks.binary_search_by_key(&external, |b| b.block)
             {
                 let (first, count) = (map.blocks[at].first_row, map.blocks[at].offsets.len());
-                rows::visible(
+                rows::visible_with_xmax(
                     self.rel,
                     &group,
                     first,
                     count as u32,
                     self.judging_snapshot(),
                     &mut self.rows,
+                    &mut self.xmaxes,
                 );
             }
             self.group = Some(group);
@@ -448,11 +458,7 @@ impl ScanState {
 
     /// Snapshots that are not MVCC report through themselves, so each row is judged when it is handed out.
     fn judging_snapshot(&self) -> pg_sys::Snapshot {
-        if pages::is_mvcc(self.snapshot) {
-            self.snapshot
-        } else {
-            &raw mut pg_sys::SnapshotAnyData
-        }
+        if pages::is_mvcc(self.snapshot) { self.snapshot } else { &raw mut pg_sys::SnapshotAnyData }
     }
 
     /// Stores a loaded row; false if it is out of range or not visible after all.
@@ -463,7 +469,8 @@ impl ScanState {
             let Some(group) = &self.group else {
                 let Some(reader) = self.reader.as_ref() else { return false };
                 let offset = row as u16;
-                let external = tid::to_external(self.rel, &tid::item_pointer(reader.block(), offset));
+                let external =
+                    tid::to_external(self.rel, &tid::item_pointer(reader.block(), offset));
                 if !self.in_range(&external) || !reader.visible(offset) {
                     return false;
                 }
@@ -481,12 +488,14 @@ impl ScanState {
                     return false;
                 }
                 if let Some(mark) = group.mark(row)
-                    && !rows::StubReader::new(self.rel, self.snapshot).visible(mark)
+                    && rows::StubReader::new(self.rel, self.snapshot).visible(mark).is_none()
                 {
                     return false;
                 }
             }
-            slot::store_row(slot, self.rel, group, row, external, pg_sys::InvalidTransactionId);
+            let known = self.xmaxes.binary_search_by_key(&row, |(row, _)| *row);
+            let xmax = known.map_or(pg_sys::InvalidTransactionId, |at| self.xmaxes[at].1);
+            slot::store_row(slot, self.rel, group, row, external, xmax);
             true
         }
     }

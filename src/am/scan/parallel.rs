@@ -127,10 +127,8 @@ pub unsafe fn groups(rel: pg_sys::Relation, shared: *mut ParallelScan) -> Vec<Rc
             .map(|group| {
                 let cached = known.as_ref().and_then(|d| d.group(group.entry.group));
                 cached.filter(|c| c.entry == group.entry).unwrap_or_else(|| {
-                    let slot = SlotAddress {
-                        block: group.slot_block,
-                        index: group.slot_index as u16,
-                    };
+                    let slot =
+                        SlotAddress { block: group.slot_block, index: group.slot_index as u16 };
                     Rc::new(Group::new(slot, group.entry))
                 })
             })

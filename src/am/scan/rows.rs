@@ -20,6 +20,24 @@ pub unsafe fn visible(
     snapshot: pg_sys::Snapshot,
     rows: &mut Vec<u32>,
 ) {
+    // SAFETY: as the caller's.
+    unsafe { visible_with_xmax(rel, group, first, count, snapshot, rows, &mut Vec::new()) }
+}
+
+/// As [`visible`]; also tells the xmax of the rows that have a stub, in the order of the rows.
+///
+/// # Safety
+/// As [`visible`].
+#[allow(clippy::too_many_arguments)]
+pub unsafe fn visible_with_xmax(
+    rel: pg_sys::Relation,
+    group: &Rc<Group>,
+    first: u32,
+    count: u32,
+    snapshot: pg_sys::Snapshot,
+    rows: &mut Vec<u32>,
+    xmaxes: &mut Vec<(u32, pg_sys::TransactionId)>,
+) {
     let end = first.saturating_add(count).min(group.rows());
     // SAFETY: as the caller's.
     unsafe {
@@ -38,8 +56,9 @@ pub unsafe fn visible(
             let mut stubs = StubReader::new(rel, snapshot);
             let mut hidden = Vec::new();
             for (row, mark) in marks {
-                if !stubs.visible(mark) {
-                    hidden.push(row);
+                match stubs.visible(mark) {
+                    Some(xmax) => xmaxes.push((row, xmax)),
+                    None => hidden.push(row),
                 }
             }
             rows.retain(|row| hidden.binary_search(row).is_err());
@@ -66,8 +85,7 @@ pub unsafe fn versions(
         let mut found: Vec<_> = rows.iter().map(|&row| (row, None)).collect();
         for (row, mark) in group.marks_in(first, count) {
             let Mark::Stub { block, offset } = mark else { continue };
-            if rows.binary_search(&row).is_ok()
-                || !visibility::sees(rel, &group.run(row), snapshot)
+            if rows.binary_search(&row).is_ok() || !visibility::sees(rel, &group.run(row), snapshot)
             {
                 continue;
             }
@@ -101,9 +119,9 @@ impl StubReader {
         Self { rel, snapshot, buffer: pg_sys::InvalidBuffer as i32, block: 0 }
     }
 
-    /// Whether the row of a mark is still there for the snapshot.
-    pub fn visible(&mut self, mark: Mark) -> bool {
-        let Mark::Stub { block, offset } = mark else { return false };
+    /// The xmax of a mark's row, if the row is still there for the snapshot.
+    pub fn visible(&mut self, mark: Mark) -> Option<pg_sys::TransactionId> {
+        let Mark::Stub { block, offset } = mark else { return None };
         // SAFETY: the page is pinned and share-locked while the stub is judged.
         unsafe {
             if self.buffer == pg_sys::InvalidBuffer as i32 || self.block != block {
@@ -113,20 +131,21 @@ impl StubReader {
             }
             pg_sys::LockBuffer(self.buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
             let page = ports::buffer_page(self.buffer);
-            let mut visible = false;
+            let mut visible = None;
             if offset <= heap::max_offset(page)
                 && heap::line_pointer_flags(page, offset) == pg_sys::LP_NORMAL
             {
                 let mut tuple = heap::tuple_at(self.rel, page, block, offset);
                 if pages::is_stub(tuple.t_data) {
-                    visible = pg_sys::HeapTupleSatisfiesVisibility(
+                    let sees = pg_sys::HeapTupleSatisfiesVisibility(
                         &raw mut tuple,
                         self.snapshot,
                         self.buffer,
                     );
+                    visible = sees.then(|| (*tuple.t_data).t_choice.t_heap.t_xmax);
                     if pg_sys::XactIsoLevel == pg_sys::XACT_SERIALIZABLE as i32 {
                         pg_sys::HeapCheckForSerializableConflictOut(
-                            visible,
+                            sees,
                             self.rel,
                             &raw mut tuple,
                             self.buffer,

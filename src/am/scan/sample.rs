@@ -22,7 +22,10 @@ pub struct SampleState {
 ///
 /// # Safety
 /// `scan` came from `begin`, `node` is the executor's sample scan.
-pub unsafe fn sample_next_block(scan: pg_sys::TableScanDesc, node: *mut pg_sys::SampleScanState) -> bool {
+pub unsafe fn sample_next_block(
+    scan: pg_sys::TableScanDesc,
+    node: *mut pg_sys::SampleScanState,
+) -> bool {
     // SAFETY: the descriptor and the node are alive; the method's callbacks are plain C functions.
     unsafe {
         let state = Scan::state(scan);

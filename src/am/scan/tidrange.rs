@@ -8,7 +8,11 @@ use pgrx::pg_sys;
 ///
 /// # Safety
 /// `scan` came from `begin`; both TIDs are readable.
-pub unsafe fn set_tidrange(scan: pg_sys::TableScanDesc, min: pg_sys::ItemPointer, max: pg_sys::ItemPointer) {
+pub unsafe fn set_tidrange(
+    scan: pg_sys::TableScanDesc,
+    min: pg_sys::ItemPointer,
+    max: pg_sys::ItemPointer,
+) {
     // SAFETY: the descriptor is alive.
     unsafe {
         Scan::state(scan).set_range(tid::encode(&*min), tid::encode(&*max));

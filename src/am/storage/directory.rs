@@ -199,8 +199,7 @@ unsafe fn read_buffer(rel: pg_sys::Relation, block: u32, mode: u32) -> pg_sys::B
 unsafe fn lock_metapage(rel: pg_sys::Relation) -> Option<pg_sys::Buffer> {
     // SAFETY: as the callers'.
     unsafe {
-        let blocks =
-            pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
+        let blocks = pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
         if blocks == 0 {
             return None;
         }

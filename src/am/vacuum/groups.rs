@@ -168,6 +168,9 @@ impl Groups {
                     live = map.blocks.iter().map(|b| b.offsets.len() as f64).sum();
                 }
                 for (row, mark) in group.marks_in(0, group.rows()) {
+                    if group.run(row).xid == visibility::ABORTED {
+                        continue;
+                    }
                     let liveness = match mark {
                         Mark::Gone => Liveness::Dead,
                         Mark::Stub { .. } => analyze::judge(self.rel, group, row, oldest_xmin),
