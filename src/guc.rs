@@ -49,9 +49,11 @@ pub static VECTOR_ROWS: GucSetting<i32> = GucSetting::<i32>::new(8192);
 /// `pgcolumnar.bulk_threshold`: rows a transaction puts on row pages before it fills row groups.
 pub static BULK_THRESHOLD: GucSetting<i32> = GucSetting::<i32>::new(4096);
 /// `pgcolumnar.merge_threshold`: rows on row pages from which VACUUM moves them to row groups.
-pub static MERGE_THRESHOLD: GucSetting<i32> = GucSetting::<i32>::new(4096);
+pub static MERGE_THRESHOLD: GucSetting<i32> = GucSetting::<i32>::new(1000);
 /// `pgcolumnar.cache_size`: decompressed vectors a backend keeps, in kB.
 pub static CACHE_SIZE: GucSetting<i32> = GucSetting::<i32>::new(65_536);
+/// `pgcolumnar.write_buffer`: rows a transaction collects for row groups, in kB over all tables.
+pub static WRITE_BUFFER: GucSetting<i32> = GucSetting::<i32>::new(262_144);
 /// `pgcolumnar.force_encoding`: encoding of new vectors, for tests.
 pub static FORCE_ENCODING: GucSetting<EncodingSetting> =
     GucSetting::<EncodingSetting>::new(EncodingSetting::Auto);
@@ -137,6 +139,14 @@ pub fn register() {
         c"Used by row-at-a-time plans, most of all by index scans.",
         &CACHE_SIZE,
         (64, i32::MAX),
+        GucFlags::UNIT_KB,
+    );
+    int(
+        c"pgcolumnar.write_buffer",
+        c"Memory in which a transaction collects inserted rows for row groups, over all tables.",
+        c"When it is full, the largest group begun for another table is written before it is complete.",
+        &WRITE_BUFFER,
+        (1024, i32::MAX),
         GucFlags::UNIT_KB,
     );
     int(

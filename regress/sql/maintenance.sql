@@ -106,6 +106,7 @@ SELECT h.attname, s.tablename, h.null_frac = s.null_frac AS nulls, h.n_distinct 
 DELETE FROM stat_heap WHERE a % 4 = 0; DELETE FROM stat_groups WHERE a % 4 = 0; DELETE FROM stat_pages WHERE a % 4 = 0; DELETE FROM stat_mixed WHERE a % 4 = 0;
 INSERT INTO stat_heap SELECT i, 'x' FROM generate_series(10001, 11000) i; INSERT INTO stat_groups SELECT i, 'x' FROM generate_series(10001, 11000) i;
 INSERT INTO stat_pages SELECT i, 'x' FROM generate_series(10001, 11000) i; INSERT INTO stat_mixed SELECT i, 'x' FROM generate_series(10001, 11000) i;
+SELECT pg_stat_force_next_flush();
 ANALYZE stat_heap, stat_groups, stat_pages, stat_mixed;
 SELECT relname, reltuples FROM pg_class WHERE relname LIKE 'stat\_%' AND relkind = 'r' AND relnamespace = 'maintenance'::regnamespace ORDER BY relname;
 VACUUM stat_heap, stat_groups, stat_pages, stat_mixed;
@@ -122,8 +123,11 @@ CREATE FUNCTION estimate(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE plan json; BEGIN EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan; RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows'; END $$;
 SELECT estimate('SELECT * FROM estimated') BETWEEN 2000 AND 10000 AS near;
 -- counters
+UPDATE stat_heap SET b = 'y' WHERE a < 100; UPDATE stat_groups SET b = 'y' WHERE a < 100; UPDATE stat_pages SET b = 'y' WHERE a < 100;
+BEGIN; DELETE FROM stat_heap WHERE a < 50; DELETE FROM stat_groups WHERE a < 50; DELETE FROM stat_pages WHERE a < 50; ROLLBACK;
+BEGIN; INSERT INTO stat_heap (a) VALUES (1), (2); INSERT INTO stat_groups (a) VALUES (1), (2); INSERT INTO stat_pages (a) VALUES (1), (2); ROLLBACK;
 SELECT pg_stat_force_next_flush();
-SELECT relname, n_tup_ins, n_tup_upd, n_tup_del, n_live_tup, n_dead_tup FROM pg_stat_user_tables WHERE relname IN ('stat_heap', 'stat_groups', 'stat_pages') AND schemaname = 'maintenance' ORDER BY relname;
+SELECT relname, n_tup_ins, n_tup_upd, n_tup_del, n_live_tup, n_dead_tup > 0 AS dead FROM pg_stat_user_tables WHERE relname IN ('stat_heap', 'stat_groups', 'stat_pages') AND schemaname = 'maintenance' ORDER BY relname;
 
 SET client_min_messages = warning;
 DROP SCHEMA maintenance CASCADE;

@@ -59,8 +59,13 @@ pub unsafe fn relation_size(
         let form = &*(*rel).rd_rel;
         let known = f64::from(form.reltuples) - stored;
         // Rows on row pages: what the statistics leave for them, else as many as fit.
-        let full = f64::from(blocks) * per_page;
-        let on_pages = if form.reltuples >= 0.0 && known >= 0.0 { known.min(full) } else { full };
+        let on_pages = if blocks == 0 {
+            0.0
+        } else if form.reltuples >= 0.0 {
+            known.max(0.0)
+        } else {
+            f64::from(blocks) * per_page
+        };
         *pages = (f64::from(blocks) + group_pages).min(f64::from(u32::MAX - 1)) as u32;
         *tuples = in_groups + on_pages;
         let visible = f64::from(form.relallvisible.max(0));

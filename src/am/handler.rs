@@ -110,7 +110,7 @@ shims! {
     fn scan_getnextslot_tidrange(desc: Desc, direction: pg_sys::ScanDirection::Type, slot: Slot) -> bool
         => scan::getnextslot_tidrange(desc, direction, slot);
 
-    fn parallelscan_estimate(rel: Rel) -> usize => scan::parallel::estimate(rel);
+    fn parallelscan_estimate(_rel: Rel) -> usize => scan::parallel::estimate();
     fn parallelscan_initialize(rel: Rel, shared: pg_sys::ParallelTableScanDesc) -> usize => scan::parallel::initialize(rel, shared);
     fn parallelscan_reinitialize(_rel: Rel, shared: pg_sys::ParallelTableScanDesc) => scan::parallel::reinitialize(shared);
 

@@ -99,19 +99,3 @@ fn forced_encoding() -> Option<Encoding> {
         EncodingSetting::Alp => Some(Encoding::Alp),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn transient_tables_name_their_original() {
-        assert_eq!(original(b"pg_temp_16384").map(pg_sys::Oid::to_u32), Some(16384));
-        assert_eq!(original(b"pg_temp_4294967295").map(pg_sys::Oid::to_u32), Some(u32::MAX));
-        for name in
-            ["pg_temp_", "pg_temp_1x", "pg_temp_+1", "pg_temp_4294967296", "temp_1", "pg_toast_1"]
-        {
-            assert_eq!(original(name.as_bytes()), None);
-        }
-    }
-}

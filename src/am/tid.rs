@@ -19,6 +19,7 @@
 //! cuts off the end of the file, pages that are added there later must not get the external blocks of moved rows: the
 //! relation's [`PageMap`] gives them fresh ones. It changes only under an `AccessExclusiveLock`.
 
+pub use columnar_format::PageMap;
 use pgrx::pg_sys;
 
 /// Blocks per region of the external block number space.
@@ -63,62 +64,6 @@ pub fn decode(key: u64) -> pg_sys::ItemPointerData {
     item_pointer((key >> 16) as u32, key as u16)
 }
 
-/// Most pieces of a page map.
-pub const MAX_PIECES: usize = 15;
-
-/// How physical row pages are numbered: from physical block `start` of a piece on, row page numbers from `number` on.
-/// Before the first piece, physical block `p` has number `p - 1`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PageMap {
-    pub count: u32,
-    pub reserved: u32,
-    /// `(start, number)`, both ascending.
-    pub pieces: [(u32, u32); MAX_PIECES],
-}
-
-impl PageMap {
-    fn pieces(&self) -> &[(u32, u32)] {
-        &self.pieces[..(self.count as usize).min(MAX_PIECES)]
-    }
-
-    /// Number of a physical row page (1 or more).
-    fn number(&self, page: u32) -> u32 {
-        match self.pieces().iter().rev().find(|(start, _)| *start <= page) {
-            Some((start, number)) => number + (page - start),
-            None => page.wrapping_sub(1),
-        }
-    }
-
-    /// Physical row page of a number, unless its page was cut off.
-    fn page(&self, number: u32) -> Option<u32> {
-        let pieces = self.pieces();
-        let at = pieces.partition_point(|(_, first)| *first <= number);
-        let (start, first) = match at.checked_sub(1) {
-            Some(at) => pieces[at],
-            None => (1, 0),
-        };
-        let page = start.checked_add(number - first)?;
-        let end = pieces.get(at).map_or(u32::MAX, |(start, _)| *start);
-        (page < end).then_some(page)
-    }
-
-    /// Whether another piece finds room after the file is cut to `blocks`.
-    pub fn has_room(&self, blocks: u32) -> bool {
-        self.pieces().iter().filter(|(start, _)| *start < blocks).count() < MAX_PIECES
-    }
-
-    /// Numbers pages from `blocks` on afresh; the file had `old` blocks.
-    pub fn restart(&mut self, blocks: u32, old: u32) {
-        let next = self.number(old);
-        let kept = self.pieces().iter().filter(|(start, _)| *start < blocks).count();
-        if kept < MAX_PIECES {
-            self.pieces[kept] = (blocks, next);
-            self.count = kept as u32 + 1;
-        }
-    }
-}
-
 /// The page map of a relation, from the relcache entry or the metapage.
 fn page_map<'a>(rel: pg_sys::Relation) -> &'a PageMap {
     // SAFETY: the relcache entry keeps the map until it is invalidated, which happens between statements of this backend
@@ -134,7 +79,7 @@ fn page_map<'a>(rel: pg_sys::Relation) -> &'a PageMap {
     }
 }
 
-static IDENTITY: PageMap = PageMap { count: 0, reserved: 0, pieces: [(0, 0); MAX_PIECES] };
+static IDENTITY: PageMap = PageMap::IDENTITY;
 
 /// External block of physical row page `page` (1 or more).
 pub fn external_block(rel: pg_sys::Relation, page: u32) -> u32 {
@@ -203,57 +148,4 @@ pub fn row_number(external: &pg_sys::ItemPointerData) -> Option<u64> {
     }
     let first = u64::from(row_block(block)) * u64::from(ROWS_PER_BLOCK);
     Some(first + u64::from(external.ip_posid.wrapping_sub(1)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn page_numbers_are_a_bijection() {
-        let map = IDENTITY;
-        for page in [1u32, 2, 1024, 1025, 2048, 2049, 1 << 30] {
-            assert_eq!(map.page(map.number(page)), Some(page));
-            assert!(is_page_block(region_block(map.number(page))));
-        }
-        assert_eq!(region_block(map.number(1)), 0);
-        assert_eq!(region_block(map.number(1025)), 2048);
-    }
-
-    #[test]
-    fn pages_after_a_cut_get_fresh_numbers() {
-        let mut map = PageMap::default();
-        map.restart(10, 100);
-        assert_eq!(map.number(9), 8);
-        assert_eq!(map.number(10), 99);
-        assert_eq!(map.page(8), Some(9));
-        assert_eq!(map.page(9), None);
-        assert_eq!(map.page(98), None);
-        assert_eq!(map.page(99), Some(10));
-        map.restart(12, 50);
-        assert_eq!(map.page(100), Some(11));
-        assert_eq!(map.page(101), None);
-        assert_eq!(map.number(12), 139);
-        map.restart(5, 20);
-        assert_eq!(map.count, 1);
-        assert_eq!(map.page(3), Some(4));
-        assert_eq!(map.page(4), None);
-        assert_eq!(map.number(5), 147);
-    }
-
-    #[test]
-    fn row_addresses_are_a_bijection() {
-        for row in [0u64, 1, 255, 256, 262_143, 262_144, 1 << 38] {
-            let tid = of_row(row);
-            assert!(!is_page_block(block_of(&tid)));
-            assert_eq!(row_number(&tid), Some(row));
-        }
-    }
-
-    #[test]
-    fn moved_partition_marker_is_kept() {
-        let marker = item_pointer(u32::MAX, MOVED_PARTITIONS_OFFSET);
-        let none = core::ptr::null_mut();
-        assert_eq!(encode(&to_external(none, &marker)), encode(&marker));
-    }
 }

@@ -16,6 +16,8 @@ use std::collections::HashMap;
 
 /// A group that has to be written with fewer rows than this is a small one.
 const SMALL_GROUP: u32 = 1024;
+/// Rows of a relation between looks at the memory that all buffers take.
+const CHECK_ROWS: u64 = 256;
 
 type Key = (u32, u32, u32);
 
@@ -233,6 +235,9 @@ unsafe fn append(
             Some(buffer.last_row())
         });
         let Some(number) = number else { return false };
+        if number.is_multiple_of(CHECK_ROWS) {
+            keep_budget(key);
+        }
         (*slot).tts_tid = tid::of_row(number);
         (*slot).tts_tableOid = (*rel).rd_id;
         heap::set_tuple_tid(slot);
@@ -392,6 +397,32 @@ unsafe fn count_inserts(rel: pg_sys::Relation, rows: i64) {
     }
 }
 
+/// Writes the largest buffers of other relations while all take more memory than `pgcolumnar.write_buffer`. A load into
+/// many partitions holds a buffer for each.
+unsafe fn keep_budget(current: Key) {
+    let limit = guc::WRITE_BUFFER.get().max(0) as usize * 1024;
+    loop {
+        let (total, largest) = BUFFERS.with(|cell| {
+            let buffers = cell.borrow();
+            let mut total = 0;
+            let mut largest = None;
+            for (key, writer) in buffers.iter() {
+                let Some(buffer) = &writer.buffer else { continue };
+                let bytes = buffer.rows.bytes();
+                total += bytes;
+                let other = *key != current && buffer.rows.rows > 0;
+                if other && largest.is_none_or(|(size, _, _)| bytes > size) {
+                    largest = Some((bytes, *key, writer.relid));
+                }
+            }
+            (total, largest)
+        });
+        let Some((_, key, relid)) = largest.filter(|_| total > limit) else { return };
+        // SAFETY: the transaction holds its lock on the relation.
+        unsafe { flush_relation(key, relid) };
+    }
+}
+
 /// Writes all buffers before the transaction commits or is prepared.
 unsafe fn flush_all() {
     let relids: Vec<(Key, pg_sys::Oid)> = BUFFERS.with(|cell| {
@@ -402,17 +433,27 @@ unsafe fn flush_all() {
             .collect()
     });
     for (key, relid) in relids {
-        // SAFETY: the transaction still holds its lock on the relation; one dropped or rewritten since needs no rows.
-        unsafe {
-            let rel = pg_sys::RelationIdGetRelation(relid);
-            if rel.is_null() {
-                continue;
-            }
+        // SAFETY: as the caller's.
+        unsafe { flush_relation(key, relid) };
+    }
+}
+
+/// Writes the buffer of a relation file, or forgets it if the relation was dropped or rewritten since.
+unsafe fn flush_relation(key: Key, relid: pg_sys::Oid) {
+    // SAFETY: the transaction still holds its lock on the relation.
+    unsafe {
+        let rel = pg_sys::RelationIdGetRelation(relid);
+        if !rel.is_null() {
             if ports::relation_locator(rel) == key {
                 flush(rel);
             }
             pg_sys::RelationClose(rel);
         }
+        BUFFERS.with(|cell| {
+            if let Some(writer) = cell.borrow_mut().get_mut(&key) {
+                writer.buffer = None;
+            }
+        });
     }
 }
 

@@ -112,19 +112,3 @@ fn escape(bytes: &[u8], readable: usize, binary: bool, ellipsis: &str) -> Vec<u8
     tail.push_str(ellipsis);
     [plain, tail.as_bytes()].concat()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cut_strings_are_readable() {
-        let show = |bytes: &[u8], readable, binary| {
-            String::from_utf8_lossy(&escape(bytes, readable, binary, "…")).into_owned()
-        };
-        assert_eq!(show(b"abc", 3, false), "abc…");
-        assert_eq!(show(b"ab\xc3", 2, false), "ab\\xc3…");
-        assert_eq!(show(b"ab\0\x01", 2, false), "ab…");
-        assert_eq!(show(b"\x01\xff", 0, true), "\\x01ff…");
-    }
-}

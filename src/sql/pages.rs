@@ -162,18 +162,3 @@ unsafe fn count(
     }
     Page::Rows { tuples, live, dead }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbours_join_a_run() {
-        let mut runs = Vec::new();
-        for block in [3, 4, 6] {
-            extend(&mut runs, block).tuples += 10;
-        }
-        let run = |first, pages, tuples| Run { first, pages, tuples, ..Run::default() };
-        assert_eq!(runs, vec![run(3, 2, 20), run(6, 1, 10)]);
-    }
-}

@@ -17,10 +17,8 @@ struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let x = self.0 ^ (self.0 >> 33);
         x.wrapping_mul(0xff51_afd7_ed55_8ccd) ^ (x >> 29)
     }
@@ -37,11 +35,7 @@ fn columns() -> Vec<(&'static str, ColumnBuilder)> {
         (0..ROWS).for_each(|i| b.push_i64(value(i)));
         out.push((name, b));
     };
-    ints(
-        "int8 sequence",
-        PhysicalType::Int64,
-        Box::new(|i| 1_000_000 + i as i64),
-    );
+    ints("int8 sequence", PhysicalType::Int64, Box::new(|i| 1_000_000 + i as i64));
     let mut r = Random(2);
     ints("int8 timestamps", PhysicalType::Int64, {
         let mut t = 700_000_000_000_000i64;
@@ -51,49 +45,21 @@ fn columns() -> Vec<(&'static str, ColumnBuilder)> {
         })
     });
     let mut r = Random(3);
-    ints(
-        "int4 0..1000",
-        PhysicalType::Int32,
-        Box::new(move |_| r.below(1000) as i64),
-    );
+    ints("int4 0..1000", PhysicalType::Int32, Box::new(move |_| r.below(1000) as i64));
     let mut r = Random(4);
-    ints(
-        "int4 random",
-        PhysicalType::Int32,
-        Box::new(move |_| r.next() as i64),
-    );
+    ints("int4 random", PhysicalType::Int32, Box::new(move |_| r.next() as i64));
     let mut r = Random(5);
-    ints(
-        "int8 random",
-        PhysicalType::Int64,
-        Box::new(move |_| r.next() as i64),
-    );
+    ints("int8 random", PhysicalType::Int64, Box::new(move |_| r.next() as i64));
     let mut r = Random(6);
     let few: Vec<i64> = (0..200).map(|_| r.next() as i64).collect();
-    ints(
-        "int8 200 values",
-        PhysicalType::Int64,
-        Box::new(move |_| few[r.below(200) as usize]),
-    );
-    ints(
-        "int4 runs",
-        PhysicalType::Int32,
-        Box::new(|i| (i / 500) as i64 * 777),
-    );
+    ints("int8 200 values", PhysicalType::Int64, Box::new(move |_| few[r.below(200) as usize]));
+    ints("int4 runs", PhysicalType::Int32, Box::new(|i| (i / 500) as i64 * 777));
     let mut r = Random(7);
-    ints(
-        "bool",
-        PhysicalType::Bool,
-        Box::new(move |_| r.below(2) as i64),
-    );
+    ints("bool", PhysicalType::Bool, Box::new(move |_| r.below(2) as i64));
 
     let mut b = ColumnBuilder::new(ColumnSpec::new(PhysicalType::Int32, BoundsOrder::Signed));
     for _ in 0..ROWS {
-        if random.below(10) == 0 {
-            b.push_null()
-        } else {
-            b.push_i64(random.below(100_000) as i64)
-        }
+        if random.below(10) == 0 { b.push_null() } else { b.push_i64(random.below(100_000) as i64) }
     }
     out.push(("int4 10% null", b));
     let mut b = ColumnBuilder::new(ColumnSpec::new(PhysicalType::Float64, BoundsOrder::Float));
@@ -102,10 +68,7 @@ fn columns() -> Vec<(&'static str, ColumnBuilder)> {
     let mut b = ColumnBuilder::new(ColumnSpec::new(PhysicalType::Float64, BoundsOrder::Float));
     (0..ROWS).for_each(|_| b.push_f64(random.next() as f64 / u64::MAX as f64));
     out.push(("float8 random", b));
-    let mut b = ColumnBuilder::new(ColumnSpec::new(
-        PhysicalType::Fixed(16),
-        BoundsOrder::Bytewise,
-    ));
+    let mut b = ColumnBuilder::new(ColumnSpec::new(PhysicalType::Fixed(16), BoundsOrder::Bytewise));
     (0..ROWS).for_each(|_| {
         let uuid = (u128::from(random.next()) << 64 | u128::from(random.next())).to_le_bytes();
         b.push_bytes(&uuid);
@@ -118,10 +81,7 @@ fn columns() -> Vec<(&'static str, ColumnBuilder)> {
         out.push((name, b));
     };
     let mut r = Random(8);
-    texts(
-        "text 50 values",
-        Box::new(move |_| format!("category number {}", r.below(50))),
-    );
+    texts("text 50 values", Box::new(move |_| format!("category number {}", r.below(50))));
     let mut r = Random(9);
     texts(
         "text 20000 values",
@@ -144,22 +104,14 @@ fn columns() -> Vec<(&'static str, ColumnBuilder)> {
     texts(
         "text comments",
         Box::new(move |_| {
-            (0..8)
-                .map(|_| words[r.below(10) as usize])
-                .collect::<Vec<_>>()
-                .join(" ")
+            (0..8).map(|_| words[r.below(10) as usize]).collect::<Vec<_>>().join(" ")
         }),
     );
     let mut r = Random(11);
     texts(
         "text urls",
         Box::new(move |_| {
-            format!(
-                "https://www.example{}.org/path/{}?q={}",
-                r.below(90),
-                r.below(5000),
-                r.next()
-            )
+            format!("https://www.example{}.org/path/{}?q={}", r.below(90), r.below(5000), r.next())
         }),
     );
     out
@@ -186,13 +138,8 @@ fn open(chunk: &EncodedChunk) -> Vec<Vector> {
         )
     });
     let open = |v: &columnar_format::VectorMeta| {
-        Vector::open(
-            spec,
-            v,
-            v.section.slice(&chunk.bytes).expect("inside"),
-            dictionary.clone(),
-        )
-        .expect("own bytes")
+        Vector::open(spec, v, v.section.slice(&chunk.bytes).expect("inside"), dictionary.clone())
+            .expect("own bytes")
     };
     chunk.meta.vectors.iter().map(open).collect()
 }
@@ -249,11 +196,7 @@ fn main() {
                 (v, random.below(vectors[v].len() as u64) as usize)
             })
             .collect();
-        let gets = best(|| {
-            rows.iter()
-                .filter(|(v, i)| vectors[*v].get(*i).is_null())
-                .count()
-        });
+        let gets = best(|| rows.iter().filter(|(v, i)| vectors[*v].get(*i).is_null()).count());
         println!(
             "{name:<20} {:>9} {:>9}  {:<11} {:>8} {:>8} {:>8} {:>8} {:>8.1}",
             plain / 1024,

@@ -66,9 +66,7 @@ impl Bitmap {
                 let high = if shift == 0 {
                     0
                 } else {
-                    self.words
-                        .get(first + i + 1)
-                        .map_or(0, |w| w << (64 - shift))
+                    self.words.get(first + i + 1).map_or(0, |w| w << (64 - shift))
                 };
                 low | high
             })
@@ -79,11 +77,7 @@ impl Bitmap {
             *last &= (1 << (len % 64)) - 1;
         }
         let set: usize = words.iter().map(|w| w.count_ones() as usize).sum();
-        if set == len {
-            (Vec::new(), 0)
-        } else {
-            (words, len - set)
-        }
+        if set == len { (Vec::new(), 0) } else { (words, len - set) }
     }
 }
 

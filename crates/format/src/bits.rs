@@ -25,11 +25,7 @@ pub(crate) fn words_for(len: usize, width: u8) -> usize {
 
 #[inline]
 fn mask(width: usize) -> u64 {
-    if width >= 64 {
-        u64::MAX
-    } else {
-        (1u64 << width) - 1
-    }
+    if width >= 64 { u64::MAX } else { (1u64 << width) - 1 }
 }
 
 /// Value `index` of a stream that is known to hold it.
@@ -144,11 +140,7 @@ fn pack_const<const W: usize>(input: &[u64; BLOCK], out: &mut [u64; BLOCK]) {
             held |= input[I] << shift;
             if shift + W >= 64 {
                 out[word] = held;
-                held = if shift + W > 64 {
-                    input[I] >> (64 - shift)
-                } else {
-                    0
-                };
+                held = if shift + W > 64 { input[I] >> (64 - shift) } else { 0 };
             }
         }};
     }
@@ -259,12 +251,8 @@ mod tests {
                 state = state
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1_442_695_040_888_963_407);
-                *value = (state ^ (state >> 29))
-                    & if width == 0 {
-                        0
-                    } else {
-                        mask(usize::from(width))
-                    };
+                *value =
+                    (state ^ (state >> 29)) & if width == 0 { 0 } else { mask(usize::from(width)) };
             }
             let mut packed = [0u64; BLOCK];
             pack_block(width, &input, &mut packed);

@@ -112,11 +112,7 @@ fn pick(order: BoundsOrder, a: Option<Bound>, b: Option<Bound>, wanted: Ordering
         }
         _ => return None,
     };
-    Some(if ordering == wanted || ordering == Ordering::Equal {
-        a
-    } else {
-        b
-    })
+    Some(if ordering == wanted || ordering == Ordering::Equal { a } else { b })
 }
 
 /// The bounds of byte strings whose least and greatest are given.
@@ -126,19 +122,13 @@ pub(crate) fn of_bytes(min: &[u8], max: &[u8]) -> Bounds {
         exact: min.len() <= MAX_BOUND_BYTES,
     };
     let upper = if max.len() <= MAX_BOUND_BYTES {
-        Some(Bound::Bytes {
-            bytes: max.into(),
-            exact: true,
-        })
+        Some(Bound::Bytes { bytes: max.into(), exact: true })
     } else {
         let prefix = &max[..MAX_BOUND_BYTES];
         prefix.iter().rposition(|b| *b != u8::MAX).map(|last| {
             let mut raised = prefix[..=last].to_vec();
             raised[last] += 1;
-            Bound::Bytes {
-                bytes: raised.into(),
-                exact: false,
-            }
+            Bound::Bytes { bytes: raised.into(), exact: false }
         })
     };
     (Some(lower), upper)

@@ -35,22 +35,11 @@ impl ColumnBuilder {
             PhysicalType::Int64 | PhysicalType::Float64 => Store::W8(Vec::new()),
             PhysicalType::Fixed(width) => {
                 assert!(width > 0, "a fixed-width value has at least one byte");
-                Store::Fixed {
-                    width: width.into(),
-                    data: Vec::new(),
-                }
+                Store::Fixed { width: width.into(), data: Vec::new() }
             }
-            PhysicalType::Bytes => Store::Bytes {
-                ends: Vec::new(),
-                data: Vec::new(),
-            },
+            PhysicalType::Bytes => Store::Bytes { ends: Vec::new(), data: Vec::new() },
         };
-        Self {
-            spec,
-            store,
-            validity: Bitmap::default(),
-            rows: 0,
-        }
+        Self { spec, store, validity: Bitmap::default(), rows: 0 }
     }
 
     /// What the column holds.
@@ -102,10 +91,7 @@ impl ColumnBuilder {
             (Store::W2(v), _) => v.push(value as i16),
             (Store::W1(v), PhysicalType::Int8) => v.push(value as i8),
             (Store::W1(v), _) => v.push(i8::from(value != 0)),
-            _ => panic!(
-                "an integer was pushed to a column of {:?}",
-                self.spec.physical
-            ),
+            _ => panic!("an integer was pushed to a column of {:?}", self.spec.physical),
         }
         self.pushed();
     }
@@ -125,10 +111,7 @@ impl ColumnBuilder {
     pub fn push_f64(&mut self, value: f64) {
         match (&mut self.store, self.spec.physical) {
             (Store::W8(v), PhysicalType::Float64) => v.push(value.to_bits() as i64),
-            _ => panic!(
-                "a double was pushed to a column of {:?}",
-                self.spec.physical
-            ),
+            _ => panic!("a double was pushed to a column of {:?}", self.spec.physical),
         }
         self.pushed();
     }
@@ -226,23 +209,17 @@ impl ColumnBuilder {
         }
         let unsigned = self.spec.is_unsigned();
         match &self.store {
-            Store::W1(v) => Value::Int(if unsigned {
-                i64::from(v[index] as u8)
-            } else {
-                v[index].into()
-            }),
-            Store::W2(v) => Value::Int(if unsigned {
-                i64::from(v[index] as u16)
-            } else {
-                v[index].into()
-            }),
+            Store::W1(v) => {
+                Value::Int(if unsigned { i64::from(v[index] as u8) } else { v[index].into() })
+            }
+            Store::W2(v) => {
+                Value::Int(if unsigned { i64::from(v[index] as u16) } else { v[index].into() })
+            }
             Store::W4(v) => match self.spec.physical {
                 PhysicalType::Float32 => Value::Float32(f32::from_bits(v[index] as u32)),
-                _ => Value::Int(if unsigned {
-                    i64::from(v[index] as u32)
-                } else {
-                    v[index].into()
-                }),
+                _ => {
+                    Value::Int(if unsigned { i64::from(v[index] as u32) } else { v[index].into() })
+                }
             },
             Store::W8(v) => match self.spec.physical {
                 PhysicalType::Float64 => Value::Float64(f64::from_bits(v[index] as u64)),

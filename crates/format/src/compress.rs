@@ -28,13 +28,7 @@ impl Compressor {
             Compression::Zstd => zstd::bulk::Compressor::new(level.clamp(-7, 22)).ok(),
             Compression::None | Compression::Lz4 => None,
         };
-        Self {
-            compression,
-            zstd,
-            failures: 0,
-            skip: 0,
-            buffer: Vec::new(),
-        }
+        Self { compression, zstd, failures: 0, skip: 0, buffer: Vec::new() }
     }
 
     /// Forgets that compression did not help, since what follows is of another kind.
@@ -84,10 +78,7 @@ impl Compressor {
                 if self.buffer.len() < bound {
                     self.buffer.resize(bound, 0);
                 }
-                self.zstd
-                    .as_mut()?
-                    .compress_to_buffer(raw, &mut self.buffer[..])
-                    .ok()
+                self.zstd.as_mut()?.compress_to_buffer(raw, &mut self.buffer[..]).ok()
             }
         }
     }
@@ -104,10 +95,7 @@ pub(crate) fn decompress(
     out: &mut [u8],
 ) -> Result<(), FormatError> {
     let name = compression.as_str();
-    let failed = |message: String| FormatError::Decompress {
-        compression: name,
-        message,
-    };
+    let failed = |message: String| FormatError::Decompress { compression: name, message };
     let written = match compression {
         Compression::None => {
             if stored.len() != out.len() {
@@ -129,17 +117,11 @@ pub(crate) fn decompress(
                 empty => empty
                     .insert(zstd::bulk::Decompressor::new().map_err(|e| failed(e.to_string()))?),
             };
-            decompressor
-                .decompress_to_buffer(stored, out)
-                .map_err(|e| failed(e.to_string()))
+            decompressor.decompress_to_buffer(stored, out).map_err(|e| failed(e.to_string()))
         })?,
     };
     if written != out.len() {
-        return Err(FormatError::truncated(
-            "a decompressed section",
-            out.len(),
-            written,
-        ));
+        return Err(FormatError::truncated("a decompressed section", out.len(), written));
     }
     Ok(())
 }

@@ -39,13 +39,7 @@ impl Dictionary {
         let len = count as usize;
         let values = Values::read(spec, len, &mut reader)?;
         let max_width = values.max_width();
-        Ok(Self {
-            spec,
-            values,
-            len,
-            max_width,
-            array: OnceLock::new(),
-        })
+        Ok(Self { spec, values, len, max_width, array: OnceLock::new() })
     }
 
     /// What the column holds.

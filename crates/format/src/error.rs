@@ -87,40 +87,24 @@ impl fmt::Display for FormatError {
                     "row group footer has format version {found}, this library reads version {supported}"
                 )
             }
-            Self::Checksum {
-                what,
-                stored,
-                computed,
-            } => {
-                write!(
-                    f,
-                    "checksum of {what} is {computed:#x}, stored is {stored:#x}"
-                )
+            Self::Checksum { what, stored, computed } => {
+                write!(f, "checksum of {what} is {computed:#x}, stored is {stored:#x}")
             }
-            Self::Truncated {
-                what,
-                needed,
-                found,
-            } => {
+            Self::Truncated { what, needed, found } => {
                 write!(f, "{what} needs {needed} bytes, there are {found}")
             }
             Self::Corrupt { what, value } => write!(f, "corrupt data: {what} ({value})"),
             Self::TooLarge { what, value, limit } => {
-                write!(
-                    f,
-                    "corrupt data: {what} is {value}, at most {limit} is possible"
-                )
+                write!(f, "corrupt data: {what} is {value}, at most {limit} is possible")
             }
-            Self::Decompress {
-                compression,
-                message,
-            } => write!(f, "{compression} decompression failed: {message}"),
+            Self::Decompress { compression, message } => {
+                write!(f, "{compression} decompression failed: {message}")
+            }
             Self::OutOfMemory { bytes } => write!(f, "out of memory for {bytes} bytes"),
             Self::UnknownName { what, name } => write!(f, "unknown {what} \"{name}\""),
-            Self::MissingDictionary => write!(
-                f,
-                "a dictionary-encoded vector was opened without its dictionary"
-            ),
+            Self::MissingDictionary => {
+                write!(f, "a dictionary-encoded vector was opened without its dictionary")
+            }
         }
     }
 }
@@ -129,17 +113,10 @@ impl std::error::Error for FormatError {}
 
 impl FormatError {
     pub(crate) fn corrupt(what: &'static str, value: impl TryInto<u64>) -> Self {
-        Self::Corrupt {
-            what,
-            value: value.try_into().unwrap_or(u64::MAX),
-        }
+        Self::Corrupt { what, value: value.try_into().unwrap_or(u64::MAX) }
     }
 
     pub(crate) fn truncated(what: &'static str, needed: usize, found: usize) -> Self {
-        Self::Truncated {
-            what,
-            needed: needed as u64,
-            found: found as u64,
-        }
+        Self::Truncated { what, needed: needed as u64, found: found as u64 }
     }
 }

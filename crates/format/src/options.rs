@@ -44,10 +44,7 @@ impl FromStr for Compression {
         Self::ALL
             .into_iter()
             .find(|c| c.as_str().eq_ignore_ascii_case(name))
-            .ok_or_else(|| FormatError::UnknownName {
-                what: "compression",
-                name: name.to_owned(),
-            })
+            .ok_or_else(|| FormatError::UnknownName { what: "compression", name: name.to_owned() })
     }
 }
 
@@ -111,10 +108,7 @@ impl FromStr for Encoding {
         Self::ALL
             .into_iter()
             .find(|e| e.as_str().eq_ignore_ascii_case(name))
-            .ok_or_else(|| FormatError::UnknownName {
-                what: "encoding",
-                name: name.to_owned(),
-            })
+            .ok_or_else(|| FormatError::UnknownName { what: "encoding", name: name.to_owned() })
     }
 }
 

@@ -52,9 +52,7 @@ pub(crate) fn write(
             *slot = value(start + i).wrapping_sub(reference);
         }
         bits::pack_block(width, &block, &mut packed);
-        out.extend_from_slice(bytemuck::cast_slice(
-            &packed[..bits::words_for(rest, width)],
-        ));
+        out.extend_from_slice(bytemuck::cast_slice(&packed[..bits::words_for(rest, width)]));
     }
 }
 
@@ -62,13 +60,7 @@ pub(crate) fn write(
 pub(crate) fn write_u32(out: &mut Vec<u8>, values: &[u32]) {
     let min = values.iter().copied().min().unwrap_or(0);
     let max = values.iter().copied().max().unwrap_or(0);
-    write(
-        out,
-        values.len(),
-        u64::from(min),
-        u64::from(max - min),
-        |i| u64::from(values[i]),
-    );
+    write(out, values.len(), u64::from(min), u64::from(max - min), |i| u64::from(values[i]));
 }
 
 /// Bit-packed numbers as read.
@@ -84,12 +76,7 @@ impl Packed {
     /// `words` must be those of `len` numbers.
     pub(crate) fn new(width: u8, reference: u64, words: ScalarBuffer<u64>, len: usize) -> Self {
         assert_eq!(words.len(), bits::words_for(len, width));
-        Self {
-            width,
-            reference,
-            words,
-            len,
-        }
+        Self { width, reference, words, len }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -157,9 +144,7 @@ impl Packed {
     pub(crate) fn rising(&self, limit: u64) -> Result<Vec<u32>, FormatError> {
         let mut out: Vec<u32> = Vec::new();
         out.try_reserve_exact(self.len)
-            .map_err(|_| FormatError::OutOfMemory {
-                bytes: self.len as u64 * 4,
-            })?;
+            .map_err(|_| FormatError::OutOfMemory { bytes: self.len as u64 * 4 })?;
         let mut least = 0u64;
         let mut good = true;
         self.for_each_block(|block| {
@@ -173,10 +158,7 @@ impl Packed {
         if good {
             Ok(out)
         } else {
-            Err(FormatError::corrupt(
-                "row numbers do not rise or are not the vector's",
-                limit,
-            ))
+            Err(FormatError::corrupt("row numbers do not rise or are not the vector's", limit))
         }
     }
 

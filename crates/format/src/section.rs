@@ -96,11 +96,7 @@ impl Reader {
         what: &'static str,
     ) -> Result<Self, FormatError> {
         if stored.len() != meta.len as usize {
-            return Err(FormatError::truncated(
-                what,
-                meta.len as usize,
-                stored.len(),
-            ));
+            return Err(FormatError::truncated(what, meta.len as usize, stored.len()));
         }
         if meta.raw_len > MAX_SECTION {
             return Err(FormatError::TooLarge {
@@ -136,10 +132,7 @@ impl Reader {
             &mut bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..len],
         )?;
         let buffer = Buffer::from_vec(words).slice_with_length(0, len);
-        Ok(Self {
-            buffer,
-            position: 0,
-        })
+        Ok(Self { buffer, position: 0 })
     }
 
     pub(crate) fn remaining(&self) -> usize {
@@ -174,14 +167,9 @@ impl Reader {
         len: usize,
         what: &'static str,
     ) -> Result<ScalarBuffer<T>, FormatError> {
-        let bytes = len
-            .checked_mul(size_of::<T>())
-            .ok_or(FormatError::corrupt(what, len))?;
+        let bytes = len.checked_mul(size_of::<T>()).ok_or(FormatError::corrupt(what, len))?;
         if !self.position.is_multiple_of(align_of::<T>()) {
-            return Err(FormatError::corrupt(
-                "a misaligned part of a section",
-                self.position,
-            ));
+            return Err(FormatError::corrupt("a misaligned part of a section", self.position));
         }
         Ok(ScalarBuffer::new(self.take(bytes, what)?, 0, len))
     }
@@ -216,10 +204,7 @@ impl Reader {
     pub(crate) fn finish(&self) -> Result<(), FormatError> {
         match self.remaining() {
             0 => Ok(()),
-            rest => Err(FormatError::corrupt(
-                "bytes after the end of a section's content",
-                rest,
-            )),
+            rest => Err(FormatError::corrupt("bytes after the end of a section's content", rest)),
         }
     }
 }

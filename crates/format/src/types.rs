@@ -40,10 +40,7 @@ impl PhysicalType {
 
     /// Whether values are integers ([`Value::Int`]); Bool counts as one.
     pub const fn is_integer(self) -> bool {
-        matches!(
-            self,
-            Self::Bool | Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64
-        )
+        matches!(self, Self::Bool | Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64)
     }
 
     /// Whether values are floats.
@@ -84,10 +81,7 @@ impl PhysicalType {
             _ => return Err(FormatError::corrupt("unknown physical type", tag)),
         };
         if tag != 7 && width != 0 {
-            return Err(FormatError::corrupt(
-                "a width is given for a type that has none",
-                width,
-            ));
+            return Err(FormatError::corrupt("a width is given for a type that has none", width));
         }
         Ok(physical)
     }

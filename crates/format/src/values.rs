@@ -29,14 +29,8 @@ pub(crate) enum Values {
     W2(ScalarBuffer<i16>),
     W4(ScalarBuffer<i32>),
     W8(ScalarBuffer<i64>),
-    Fixed {
-        width: usize,
-        data: Buffer,
-    },
-    Bytes {
-        offsets: ScalarBuffer<i32>,
-        data: Buffer,
-    },
+    Fixed { width: usize, data: Buffer },
+    Bytes { offsets: ScalarBuffer<i32>, data: Buffer },
 }
 
 /// A by-value width's share of [`Values`].
@@ -99,13 +93,8 @@ impl Values {
             }
             PhysicalType::Fixed(width) => {
                 let width = usize::from(width);
-                let bytes = len
-                    .checked_mul(width)
-                    .ok_or(FormatError::corrupt(WHAT, len))?;
-                Self::Fixed {
-                    width,
-                    data: reader.take(bytes, WHAT)?,
-                }
+                let bytes = len.checked_mul(width).ok_or(FormatError::corrupt(WHAT, len))?;
+                Self::Fixed { width, data: reader.take(bytes, WHAT)? }
             }
             PhysicalType::Bytes => {
                 let lengths = reader.take_packed(len, "lengths of values")?;
@@ -113,9 +102,7 @@ impl Values {
                 let mut offsets: Vec<i32> = Vec::new();
                 offsets
                     .try_reserve_exact(len + 1)
-                    .map_err(|_| FormatError::OutOfMemory {
-                        bytes: len as u64 * 4,
-                    })?;
+                    .map_err(|_| FormatError::OutOfMemory { bytes: len as u64 * 4 })?;
                 let mut end = 0u64;
                 offsets.push(0);
                 let reference = lengths.reference();
@@ -133,10 +120,7 @@ impl Values {
                         end,
                     ));
                 }
-                Self::Bytes {
-                    offsets: offsets.into(),
-                    data,
-                }
+                Self::Bytes { offsets: offsets.into(), data }
             }
         };
         reader.finish()?;
@@ -175,11 +159,9 @@ impl Values {
             Self::W4(_) => 4,
             Self::W8(_) => 8,
             Self::Fixed { width, .. } => *width,
-            Self::Bytes { offsets, .. } => offsets
-                .windows(2)
-                .map(|w| (w[1] - w[0]) as usize)
-                .max()
-                .unwrap_or(0),
+            Self::Bytes { offsets, .. } => {
+                offsets.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0)
+            }
         }
     }
 
@@ -205,18 +187,12 @@ impl Values {
             (Self::W2(v), _) => Arc::new(Int16Array::new(v, nulls)),
             (Self::W4(v), PhysicalType::Float32) => {
                 let len = v.len();
-                Arc::new(Float32Array::new(
-                    ScalarBuffer::new(v.into_inner(), 0, len),
-                    nulls,
-                ))
+                Arc::new(Float32Array::new(ScalarBuffer::new(v.into_inner(), 0, len), nulls))
             }
             (Self::W4(v), _) => Arc::new(Int32Array::new(v, nulls)),
             (Self::W8(v), PhysicalType::Float64) => {
                 let len = v.len();
-                Arc::new(Float64Array::new(
-                    ScalarBuffer::new(v.into_inner(), 0, len),
-                    nulls,
-                ))
+                Arc::new(Float64Array::new(ScalarBuffer::new(v.into_inner(), 0, len), nulls))
             }
             (Self::W8(v), _) => Arc::new(Int64Array::new(v, nulls)),
             (Self::Fixed { width, data }, _) => {

@@ -14,11 +14,9 @@ fn every_encoding_holds_every_type_and_shape() {
     for encoding in forced {
         for spec in SPECS {
             for (name, numbers) in shapes(1) {
-                for (rows, compression) in [
-                    (1 << 13, Compression::None),
-                    (100, Compression::Zstd),
-                    (64, Compression::Lz4),
-                ] {
+                for (rows, compression) in
+                    [(1 << 13, Compression::None), (100, Compression::Zstd), (64, Compression::Lz4)]
+                {
                     let builder = build(spec, &numbers);
                     let result = std::panic::catch_unwind(|| {
                         check(&builder, &options(rows, compression, encoding))
@@ -36,10 +34,7 @@ fn every_encoding_holds_every_type_and_shape() {
 #[test]
 fn vectors_of_one_row_work() {
     for spec in SPECS {
-        check(
-            &build(spec, &shapes(2)[17].1[..20]),
-            &options(1, Compression::Zstd, None),
-        );
+        check(&build(spec, &shapes(2)[17].1[..20]), &options(1, Compression::Zstd, None));
     }
 }
 
@@ -49,10 +44,8 @@ fn a_forced_encoding_is_used() {
     for encoding in Encoding::ALL {
         for spec in SPECS {
             let numbers: Vec<_> = (0..300).map(|i| Some(i / 10 % 2)).collect();
-            let chunk = check(
-                &build(spec, &numbers),
-                &options(128, Compression::None, Some(encoding)),
-            );
+            let chunk =
+                check(&build(spec, &numbers), &options(128, Compression::None, Some(encoding)));
             let applies = match encoding {
                 Encoding::Plain | Encoding::RunLength | Encoding::Dictionary => true,
                 Encoding::Constant => false,
@@ -78,27 +71,15 @@ fn the_fitting_encoding_is_chosen() {
         let chunk = check(&build(spec, &numbers), &EncodeOptions::default());
         chunk.meta.vectors[0].encoding
     };
-    assert_eq!(
-        chosen(int, vec![Some(5); rows as usize]),
-        Encoding::Constant
-    );
+    assert_eq!(chosen(int, vec![Some(5); rows as usize]), Encoding::Constant);
     assert_eq!(chosen(int, vec![None; rows as usize]), Encoding::Constant);
     assert_eq!(
-        chosen(
-            int,
-            (0..rows).map(|i| Some(i / 1000 * 977_777_777)).collect()
-        ),
+        chosen(int, (0..rows).map(|i| Some(i / 1000 * 977_777_777)).collect()),
         Encoding::RunLength
     );
+    assert_eq!(chosen(int, (0..rows).map(|i| Some(i * 1_000_000)).collect()), Encoding::Delta);
     assert_eq!(
-        chosen(int, (0..rows).map(|i| Some(i * 1_000_000)).collect()),
-        Encoding::Delta
-    );
-    assert_eq!(
-        chosen(
-            int,
-            (0..rows).map(|_| Some(random.below(1000) as i64)).collect()
-        ),
+        chosen(int, (0..rows).map(|_| Some(random.below(1000) as i64)).collect()),
         Encoding::BitPacked
     );
     assert_eq!(
@@ -107,34 +88,18 @@ fn the_fitting_encoding_is_chosen() {
     );
     let few: Vec<i64> = (0..9).map(|_| random.next() as i64).collect();
     assert_eq!(
-        chosen(
-            int,
-            (0..rows)
-                .map(|_| Some(few[random.below(9) as usize]))
-                .collect()
-        ),
+        chosen(int, (0..rows).map(|_| Some(few[random.below(9) as usize])).collect()),
         Encoding::Dictionary
     );
     assert_eq!(
-        chosen(
-            text,
-            (0..rows)
-                .map(|_| Some(few[random.below(9) as usize]))
-                .collect()
-        ),
+        chosen(text, (0..rows).map(|_| Some(few[random.below(9) as usize])).collect()),
         Encoding::Dictionary
     );
     assert_eq!(
-        chosen(
-            text,
-            (0..rows).map(|_| Some(random.next() as i64)).collect()
-        ),
+        chosen(text, (0..rows).map(|_| Some(random.next() as i64)).collect()),
         Encoding::Plain
     );
-    assert_eq!(
-        chosen(text, vec![Some(49); rows as usize]),
-        Encoding::Constant
-    );
+    assert_eq!(chosen(text, vec![Some(49); rows as usize]), Encoding::Constant);
     assert_eq!(
         chosen(text, (0..rows).map(|i| Some(i / 1000 * 77 + 49)).collect()),
         Encoding::RunLength
@@ -162,10 +127,7 @@ fn floats_keep_their_bits_and_btree_order() {
         }
         let chunk = check(&builder, &options(4, Compression::Zstd, encoding));
         assert!(matches!(chunk.meta.max, Some(columnar_format::Bound::Float(v)) if v.is_nan()));
-        assert_eq!(
-            chunk.meta.min,
-            Some(columnar_format::Bound::Float(f64::NEG_INFINITY))
-        );
+        assert_eq!(chunk.meta.min, Some(columnar_format::Bound::Float(f64::NEG_INFINITY)));
     }
     let mut builder = ColumnBuilder::new(spec);
     builder.push_f64(payload);
@@ -200,32 +162,19 @@ fn decimal_floats_become_integers() {
 #[test]
 fn long_byte_bounds_are_cut_outwards() {
     let spec = ColumnSpec::new(PhysicalType::Bytes, BoundsOrder::Bytewise);
-    let bound = |bytes: &[u8], exact| {
-        Some(columnar_format::Bound::Bytes {
-            bytes: bytes.into(),
-            exact,
-        })
-    };
+    let bound =
+        |bytes: &[u8], exact| Some(columnar_format::Bound::Bytes { bytes: bytes.into(), exact });
     let bounds_of = |values: &[&[u8]]| {
         let mut builder = ColumnBuilder::new(spec);
         values.iter().for_each(|v| builder.push_bytes(v));
         let chunk = check(&builder, &EncodeOptions::default());
         (chunk.meta.min, chunk.meta.max)
     };
-    assert_eq!(
-        bounds_of(&[b"", b"b"]),
-        (bound(b"", true), bound(b"b", true))
-    );
-    assert_eq!(
-        bounds_of(&[&[7; 32]]),
-        (bound(&[7; 32], true), bound(&[7; 32], true))
-    );
+    assert_eq!(bounds_of(&[b"", b"b"]), (bound(b"", true), bound(b"b", true)));
+    assert_eq!(bounds_of(&[&[7; 32]]), (bound(&[7; 32], true), bound(&[7; 32], true)));
     let mut raised = [7; 32];
     raised[31] = 8;
-    assert_eq!(
-        bounds_of(&[&[7; 33]]),
-        (bound(&[7; 32], false), bound(&raised, false))
-    );
+    assert_eq!(bounds_of(&[&[7; 33]]), (bound(&[7; 32], false), bound(&raised, false)));
     let mut long = [255; 40];
     assert_eq!(bounds_of(&[&long]), (bound(&[255; 32], false), None));
     long[3] = 1;
@@ -297,11 +246,7 @@ fn a_value_among_many_nulls_is_kept() {
         let mut numbers = vec![None; 20_000];
         numbers[4_321] = Some(5);
         let chunk = check(&build(spec, &numbers), &EncodeOptions::default());
-        assert!(
-            chunk.bytes.len() < 2_000,
-            "{spec:?}: {} bytes",
-            chunk.bytes.len()
-        );
+        assert!(chunk.bytes.len() < 2_000, "{spec:?}: {} bytes", chunk.bytes.len());
     }
 }
 

@@ -38,9 +38,7 @@ fn samples(vector_rows: usize) -> Vec<EncodedChunk> {
 fn dictionary_of(chunk: &EncodedChunk) -> Option<Arc<Dictionary>> {
     let section = chunk.meta.dictionary.as_ref()?;
     let bytes = section.slice(&chunk.bytes).expect("inside");
-    Some(Arc::new(
-        Dictionary::open(chunk.meta.spec, section, bytes).expect("own bytes"),
-    ))
+    Some(Arc::new(Dictionary::open(chunk.meta.spec, section, bytes).expect("own bytes")))
 }
 
 /// Opens bytes as a vector with a checksum that fits, and reads it all if it opens.
@@ -55,12 +53,8 @@ fn open_resealed(
     if meta.section.compression == Compression::None {
         meta.section.raw_len = meta.section.len;
     }
-    meta.section.checksum = section_checksum(
-        bytes,
-        meta.section.raw_len,
-        meta.section.compression,
-        meta.context(spec),
-    );
+    meta.section.checksum =
+        section_checksum(bytes, meta.section.raw_len, meta.section.compression, meta.context(spec));
     match Vector::open(spec, &meta, bytes, dictionary.cloned()) {
         Ok(vector) => {
             if vector.decoded_size() <= READ_LIMIT {
@@ -82,21 +76,12 @@ fn a_changed_byte_is_found_by_the_checksum() {
             let mut changed = bytes.to_vec();
             changed[i] ^= 1 << (i % 8);
             let result = Vector::open(chunk.meta.spec, meta, &changed, dictionary.clone());
-            assert!(
-                matches!(result, Err(FormatError::Checksum { .. })),
-                "{result:?}"
-            );
+            assert!(matches!(result, Err(FormatError::Checksum { .. })), "{result:?}");
         }
         for wrong in [
+            VectorMeta { rows: meta.rows + 1, ..meta.clone() },
             VectorMeta {
-                rows: meta.rows + 1,
-                ..meta.clone()
-            },
-            VectorMeta {
-                section: SectionMeta {
-                    raw_len: u32::MAX >> 1,
-                    ..meta.section
-                },
+                section: SectionMeta { raw_len: u32::MAX >> 1, ..meta.section },
                 ..meta.clone()
             },
         ] {
@@ -119,12 +104,7 @@ fn a_changed_byte_below_a_fitting_checksum_does_no_harm() {
             }
             open_resealed(chunk.meta.spec, meta, &bytes[..i], dictionary.as_ref());
         }
-        assert!(open_resealed(
-            chunk.meta.spec,
-            meta,
-            bytes,
-            dictionary.as_ref()
-        ));
+        assert!(open_resealed(chunk.meta.spec, meta, bytes, dictionary.as_ref()));
     }
 }
 
@@ -144,10 +124,7 @@ fn a_changed_dictionary_does_no_harm() {
                 changed.truncate(i - bytes.len());
             }
             assert!(Dictionary::open(spec, &section, &changed).is_err());
-            let mut section = SectionMeta {
-                len: changed.len() as u32,
-                ..section
-            };
+            let mut section = SectionMeta { len: changed.len() as u32, ..section };
             if section.compression == Compression::None {
                 section.raw_len = section.len;
             }
@@ -172,9 +149,7 @@ fn read_footer(bytes: &[u8]) -> Result<(), FormatError> {
     for i in 0..footer.column_count() {
         footer.column(i)?;
     }
-    footer
-        .column(footer.column_count())
-        .expect_err("there is no such column");
+    footer.column(footer.column_count()).expect_err("there is no such column");
     Ok(())
 }
 
@@ -216,19 +191,10 @@ fn an_unknown_version_is_named() {
     let mut bytes = GroupFooterBuilder::new(0).finish();
     bytes[4] = 9;
     let error = GroupFooter::parse(&bytes).expect_err("the version is unknown");
-    assert_eq!(
-        error,
-        FormatError::UnknownVersion {
-            found: 9,
-            supported: 1
-        }
-    );
+    assert_eq!(error, FormatError::UnknownVersion { found: 9, supported: 1 });
     assert!(error.to_string().contains('9') && error.to_string().contains('1'));
     bytes[0] = 0;
-    assert!(matches!(
-        GroupFooter::parse(&bytes),
-        Err(FormatError::BadMagic { .. })
-    ));
+    assert!(matches!(GroupFooter::parse(&bytes), Err(FormatError::BadMagic { .. })));
 }
 
 /// A fuzzer that makes the same inputs in every run: random changes to bytes and metadata under fitting checksums.
@@ -246,11 +212,7 @@ fn random_changes_do_no_harm() {
         for _ in 0..random.below(4) {
             if let Some(last) = bytes.len().checked_sub(1) {
                 // Headers are at the front and decide most.
-                let limit = if random.below(2) == 0 {
-                    last.min(40)
-                } else {
-                    last
-                };
+                let limit = if random.below(2) == 0 { last.min(40) } else { last };
                 let place = random.below(limit as u64 + 1) as usize;
                 bytes[place] = match random.below(4) {
                     0 => 0,
@@ -271,11 +233,7 @@ fn random_changes_do_no_harm() {
             7 => bytes.extend_from_slice(&random.next().to_le_bytes()),
             _ => {}
         }
-        let spec = if random.below(8) == 0 {
-            other.meta.spec
-        } else {
-            chunk.meta.spec
-        };
+        let spec = if random.below(8) == 0 { other.meta.spec } else { chunk.meta.spec };
         opened += u32::from(open_resealed(spec, &meta, &bytes, dictionary.as_ref()));
     }
     // Were almost all refused at once, nothing would have been tested.

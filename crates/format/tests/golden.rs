@@ -42,11 +42,7 @@ fn vectors_are_stored_as_ever() {
             _ => !spec.physical.is_float(),
         })
         .map(|(name, spec, encoding)| {
-            format!(
-                "{name} {} {}",
-                encoding.as_str(),
-                hex(&sample(spec, encoding).bytes)
-            )
+            format!("{name} {} {}", encoding.as_str(), hex(&sample(spec, encoding).bytes))
         })
         .collect();
     let expected: Vec<&str> = include_str!("golden/vectors.txt").lines().collect();
@@ -79,9 +75,8 @@ fn compressed_vectors_are_still_read() {
     let numbers: Vec<_> = (0..200).map(|i| Some(i % 7 * 12_345)).collect();
     let builder = build(INT, &numbers);
     assert_eq!(include_str!("golden/compressed.txt").lines().count(), 2);
-    for (line, compression) in include_str!("golden/compressed.txt")
-        .lines()
-        .zip([Compression::Lz4, Compression::Zstd])
+    for (line, compression) in
+        include_str!("golden/compressed.txt").lines().zip([Compression::Lz4, Compression::Zstd])
     {
         let (footer, bytes) = line.split_once(' ').expect("two fields");
         let unhex = |text: &str| -> Vec<u8> {
@@ -92,10 +87,7 @@ fn compressed_vectors_are_still_read() {
         let footer = GroupFooter::parse(unhex(footer)).expect("a stored footer");
         let (_, _, meta) = footer.column(0).expect("a stored column");
         assert_eq!(meta.vectors[0].section.compression, compression);
-        let chunk = columnar_format::EncodedChunk {
-            bytes: unhex(bytes),
-            meta,
-        };
+        let chunk = columnar_format::EncodedChunk { bytes: unhex(bytes), meta };
         let vectors = open(&chunk);
         for row in 0..200 {
             assert_eq!(vectors[row / 100].get(row % 100), builder.get(row));
@@ -109,10 +101,8 @@ fn compressed_vectors_are_still_read() {
 fn print_compressed() {
     let numbers: Vec<_> = (0..200).map(|i| Some(i % 7 * 12_345)).collect();
     for compression in [Compression::Lz4, Compression::Zstd] {
-        let chunk = encode_chunk(
-            &build(INT, &numbers),
-            &options(100, compression, Some(Encoding::Plain)),
-        );
+        let chunk =
+            encode_chunk(&build(INT, &numbers), &options(100, compression, Some(Encoding::Plain)));
         let mut footer = GroupFooterBuilder::new(200);
         footer.add(0, chunk.bytes.len() as u64, &chunk.meta);
         println!("{} {}", hex(&footer.finish()), hex(&chunk.bytes));

@@ -13,9 +13,8 @@ use common::{open, options};
 #[ignore = "takes 8 GB of memory and half a minute"]
 fn huge_values_close_their_vector_early() {
     let spec = ColumnSpec::new(PhysicalType::Bytes, BoundsOrder::Bytewise);
-    let mut value: Vec<u8> = (0..400_000_000u32)
-        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
+    let mut value: Vec<u8> =
+        (0..400_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let mut builder = ColumnBuilder::new(spec);
     for i in 0..6u8 {
         value[7] = i;

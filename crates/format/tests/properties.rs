@@ -7,13 +7,7 @@ use common::{SPECS, build, check, options};
 use proptest::prelude::*;
 
 fn number() -> impl Strategy<Value = i64> {
-    prop_oneof![
-        any::<i64>(),
-        -3..3i64,
-        1_000_000..1_000_100i64,
-        Just(i64::MIN),
-        Just(i64::MAX)
-    ]
+    prop_oneof![any::<i64>(), -3..3i64, 1_000_000..1_000_100i64, Just(i64::MIN), Just(i64::MAX)]
 }
 
 /// Runs of numbers and NULLs.
@@ -23,9 +17,7 @@ fn numbers() -> impl Strategy<Value = Vec<Option<i64>>> {
         prop_oneof![Just(1usize), 1..90usize],
     );
     prop::collection::vec(run, 0..60).prop_map(|runs| {
-        runs.into_iter()
-            .flat_map(|(value, count)| std::iter::repeat_n(value, count))
-            .collect()
+        runs.into_iter().flat_map(|(value, count)| std::iter::repeat_n(value, count)).collect()
     })
 }
 

@@ -5,11 +5,12 @@
 
 use super::{Column, Group};
 use crate::am::storage::directory::{self, Entry, EntryKind, HAS_TID_MAP, Snapshot};
+use crate::am::storage::page::PAYLOAD;
 use crate::am::tid;
 use crate::guc;
 use crate::ports;
 use core::cell::RefCell;
-use pgrx::pg_sys;
+use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
 use std::collections::{HashMap, VecDeque};
 use std::rc::{Rc, Weak};
 
@@ -91,7 +92,11 @@ pub unsafe fn open(rel: pg_sys::Relation) -> Option<Rc<Relation>> {
         return known.clone().into();
     }
     // SAFETY: as the caller's.
-    let snapshot = unsafe { directory::read(rel) };
+    let snapshot = unsafe {
+        let snapshot = directory::read(rel);
+        check_extents(rel, &snapshot);
+        snapshot
+    };
     let relation = Rc::new(Relation::new(snapshot, known.as_deref()));
     RELATIONS.with(|cell| {
         let mut relations = cell.borrow_mut();
@@ -101,6 +106,35 @@ pub unsafe fn open(rel: pg_sys::Relation) -> Option<Rc<Relation>> {
         relations.insert(key, relation.clone());
     });
     Some(relation)
+}
+
+/// Raises an ERROR if an entry names pages that the file does not have, so that no length read later is absurd.
+unsafe fn check_extents(rel: pg_sys::Relation, snapshot: &Snapshot) {
+    // SAFETY: the relation is open.
+    unsafe {
+        let main = pg_sys::ForkNumber::MAIN_FORKNUM;
+        let blocks = u64::from(pg_sys::RelationGetNumberOfBlocksInFork(rel, main));
+        for (slot, entry) in &snapshot.entries {
+            if entry.kind > EntryKind::Free as u8
+                || u64::from(entry.extent) + u64::from(entry.extent_pages) > blocks
+                || u64::from(entry.tid_map) + u64::from(entry.tid_map_pages) > blocks
+                || entry.tid_map_bytes as usize > entry.tid_map_pages as usize * PAYLOAD
+                || entry.bytes as usize > entry.extent_pages as usize * PAYLOAD
+            {
+                ereport!(
+                    PgLogLevel::ERROR,
+                    PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+                    format!(
+                        "entry {} on block {} of the directory of table \"{}\" (row group {}) is damaged",
+                        slot.index,
+                        slot.block,
+                        crate::am::relation_name(rel),
+                        entry.group
+                    )
+                );
+            }
+        }
+    }
 }
 
 impl Relation {

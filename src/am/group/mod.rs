@@ -14,7 +14,6 @@ pub mod head;
 pub mod marks;
 pub mod stubs;
 pub mod thaw;
-pub mod tidmap;
 pub mod types;
 pub mod visibility;
 pub mod writer;
@@ -24,14 +23,13 @@ use crate::am::storage::extent;
 use crate::am::storage::page::{self, PageKind};
 use crate::am::{relation_name, tid};
 use crate::ports;
-use columnar_format::{ChunkMeta, Dictionary, FormatError, GroupFooter, Vector};
+use columnar_format::{ChunkMeta, Dictionary, FormatError, GroupFooter, TidMap, Vector};
 use core::cell::{OnceCell, RefCell};
 use head::InsertRun;
 use marks::{Mark, Marks};
 use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
 use std::rc::Rc;
 use std::sync::Arc;
-use tidmap::TidMap;
 
 /// Most bytes of one stored section; more is a sign of damage.
 const MAX_SECTION: u64 = 1 << 31;

@@ -1,10 +1,10 @@
 //! Writes a row group: columns are encoded, the bytes go to an extent, then the directory learns of it.
 
 use super::head::{GroupHead, InsertRun};
-use super::tidmap::TidMap;
 use crate::am::storage::directory::{Entry, HAS_TID_MAP};
 use crate::am::storage::extent;
 use crate::am::storage::page::PageKind;
+use columnar_format::TidMap;
 use columnar_format::{
     ColumnBuilder, EncodeOptions, EncodedChunk, GroupFooterBuilder, encode_chunk,
 };

@@ -7,23 +7,26 @@ use super::Unit;
 use crate::am::group::{Group, cache};
 use crate::am::storage::directory::{Entry, SlotAddress};
 use crate::am::write;
-use crate::ports;
-use core::cell::RefCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use pgrx::pg_sys;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Row pages claimed at a time.
 const PAGES_PER_CLAIM: u32 = 64;
 
-/// Shared state of a parallel scan; `groups` stored groups follow it.
+/// Groups that fit beside the counter; a longer list gets a segment of its own.
+const INLINE_GROUPS: usize = 64;
+
+/// Shared state of a parallel scan.
 #[repr(C)]
 pub struct ParallelScan {
     base: pg_sys::ParallelTableScanDescData,
     pub blocks: u32,
     groups: u32,
     next: AtomicU64,
+    /// Segment with the groups, if they are more than fit here.
+    segment: pg_sys::dsm_handle,
+    inline: [StoredGroup; INLINE_GROUPS],
 }
 
 #[repr(C)]
@@ -32,13 +35,6 @@ struct StoredGroup {
     slot_block: u32,
     slot_index: u32,
     entry: Entry,
-}
-
-/// The view of the directory between the estimate of a parallel scan's size and its set-up.
-type Pending = HashMap<(u32, u32, u32), Vec<StoredGroup>>;
-
-thread_local! {
-    static PENDING: RefCell<Pending> = RefCell::default();
 }
 
 unsafe fn current_groups(rel: pg_sys::Relation) -> Vec<StoredGroup> {
@@ -59,28 +55,18 @@ unsafe fn current_groups(rel: pg_sys::Relation) -> Vec<StoredGroup> {
 }
 
 /// Bytes a parallel scan needs in shared memory (`parallelscan_estimate`).
-///
-/// # Safety
-/// `rel` is an open relation of this access method.
-pub unsafe fn estimate(rel: pg_sys::Relation) -> usize {
-    // SAFETY: as the caller's.
-    let groups = unsafe { current_groups(rel) };
-    let bytes = size_of::<ParallelScan>() + groups.len() * size_of::<StoredGroup>();
-    PENDING.with(|cell| cell.borrow_mut().insert(ports::relation_locator(rel), groups));
-    bytes
+pub fn estimate() -> usize {
+    size_of::<ParallelScan>()
 }
 
 /// Sets up the shared state (`parallelscan_initialize`).
 ///
 /// # Safety
-/// `shared` has room for the bytes of the last [`estimate`] of this relation.
+/// `rel` is an open relation of this access method; `shared` has room for [`estimate`] bytes.
 pub unsafe fn initialize(rel: pg_sys::Relation, shared: pg_sys::ParallelTableScanDesc) -> usize {
-    let groups = PENDING
-        .with(|cell| cell.borrow_mut().remove(&ports::relation_locator(rel)))
-        .unwrap_or_else(|| pgrx::error!("parallel scan was set up without an estimate"));
-    let bytes = size_of::<ParallelScan>() + groups.len() * size_of::<StoredGroup>();
     // SAFETY: as the caller's.
     unsafe {
+        let groups = current_groups(rel);
         let shared = shared.cast::<ParallelScan>();
         #[cfg(any(feature = "pg15", feature = "pg16", feature = "pg17"))]
         {
@@ -95,10 +81,17 @@ pub unsafe fn initialize(rel: pg_sys::Relation, shared: pg_sys::ParallelTableSca
             pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
         (*shared).groups = groups.len() as u32;
         (&raw mut (*shared).next).write(AtomicU64::new(0));
-        let stored = shared.add(1).cast::<StoredGroup>();
+        let stored = if groups.len() <= INLINE_GROUPS {
+            (&raw mut (*shared).inline).cast::<StoredGroup>()
+        } else {
+            // The segment stays mapped until the leader's query ends.
+            let segment = pg_sys::dsm_create(size_of_val(groups.as_slice()), 0);
+            (*shared).segment = pg_sys::dsm_segment_handle(segment);
+            pg_sys::dsm_segment_address(segment).cast()
+        };
         core::ptr::copy_nonoverlapping(groups.as_ptr(), stored, groups.len());
     }
-    bytes
+    size_of::<ParallelScan>()
 }
 
 /// Rewinds the shared state for a rescan (`parallelscan_reinitialize`).
@@ -110,19 +103,37 @@ pub unsafe fn reinitialize(shared: pg_sys::ParallelTableScanDesc) {
     unsafe { (*shared.cast::<ParallelScan>()).next.store(0, Ordering::Relaxed) };
 }
 
+unsafe fn stored_groups(shared: *mut ParallelScan) -> Vec<StoredGroup> {
+    // SAFETY: `initialize` wrote `groups` entries here or in the segment, which this backend may have mapped already.
+    unsafe {
+        let count = (*shared).groups as usize;
+        if count <= INLINE_GROUPS {
+            return (&(*shared).inline)[..count].to_vec();
+        }
+        let handle = (*shared).segment;
+        let mapped = pg_sys::dsm_find_mapping(handle);
+        let segment = if mapped.is_null() { pg_sys::dsm_attach(handle) } else { mapped };
+        if segment.is_null() {
+            pgrx::error!("the row groups of a parallel scan are gone");
+        }
+        let address = pg_sys::dsm_segment_address(segment).cast::<StoredGroup>();
+        let groups = core::slice::from_raw_parts(address, count).to_vec();
+        if mapped.is_null() {
+            pg_sys::dsm_detach(segment);
+        }
+        groups
+    }
+}
+
 /// The row groups of a parallel scan, as the leader saw them.
 ///
 /// # Safety
 /// `shared` was set up by [`initialize`] for `rel`.
 pub unsafe fn groups(rel: pg_sys::Relation, shared: *mut ParallelScan) -> Vec<Rc<Group>> {
-    // SAFETY: `groups` entries follow the head.
+    // SAFETY: as the caller's.
     unsafe {
-        let stored = core::slice::from_raw_parts(
-            shared.add(1).cast::<StoredGroup>(),
-            (*shared).groups as usize,
-        );
         let known = cache::open(rel);
-        stored
+        stored_groups(shared)
             .iter()
             .map(|group| {
                 let cached = known.as_ref().and_then(|d| d.group(group.entry.group));

@@ -61,8 +61,10 @@ pub unsafe fn allocate(rel: pg_sys::Relation, pages: u32) -> u32 {
             if i == 0 {
                 first = pg_sys::BufferGetBlockNumber(buffer);
             }
+            // Not logged: the page is logged with what is written to it. After a crash before that, it is a new page like
+            // any other at the end of a file.
             page::init(ports::buffer_page(buffer), PageKind::Free, 0);
-            page::log_new(rel, buffer);
+            pg_sys::MarkBufferDirty(buffer);
             pg_sys::UnlockReleaseBuffer(buffer);
         }
         pg_sys::UnlockRelationForExtension(rel, pg_sys::ExclusiveLock as i32);

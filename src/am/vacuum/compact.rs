@@ -8,7 +8,6 @@
 use super::merge::free;
 use crate::am::group::head::{self, InsertRun};
 use crate::am::group::marks::Mark;
-use crate::am::group::tidmap::{TidBlock, TidMap};
 use crate::am::group::{Group, cache, marks, types, writer};
 use crate::am::options;
 use crate::am::storage::directory::{Change, Entry, EntryKind, SlotAddress};
@@ -17,6 +16,7 @@ use crate::am::storage::{extent, vm};
 use crate::am::tid;
 use crate::ports;
 use columnar_format::ColumnBuilder;
+use columnar_format::{TidBlock, TidMap};
 use pgrx::pg_sys;
 use std::rc::Rc;
 

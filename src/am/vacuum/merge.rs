@@ -16,7 +16,6 @@
 use super::hooks::Target;
 use super::page::{LockedPage, PageLock};
 use crate::am::group::builder::{MAX_GROUP_BYTES, RowBuilder};
-use crate::am::group::tidmap::{TidBlock, TidMap};
 use crate::am::group::{Group, cache, stubs::StubIndex, writer};
 use crate::am::options::{self, TableOptions};
 use crate::am::storage::directory::{Change, Entry, EntryKind, SlotAddress};
@@ -24,6 +23,7 @@ use crate::am::storage::extent;
 use crate::am::storage::page::{self, PageKind};
 use crate::am::{heap, scan::pages, standby, tid};
 use crate::{guc, ports};
+use columnar_format::{TidBlock, TidMap};
 use pgrx::pg_sys;
 
 /// Moves what can be moved, if there is enough of it. Returns the number of rows moved.
@@ -374,16 +374,5 @@ pub unsafe fn finish_interrupted(rel: pg_sys::Relation, strategy: pg_sys::Buffer
                 .collect();
             publish(rel, *slot, *entry, map.clone(), &moved);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn consecutive_pages_become_one_extent() {
-        assert_eq!(ranges(vec![5, 1, 2, 3, 9]), vec![(1, 3), (5, 1), (9, 1)]);
-        assert_eq!(ranges(vec![]), vec![]);
     }
 }

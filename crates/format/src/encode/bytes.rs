@@ -102,8 +102,7 @@ fn plain_size<S: Strings>(strings: &S, rows: impl Iterator<Item = usize>) -> usi
 
 fn append<S: Strings>(raw: &mut Vec<u8>, strings: &S, rows: &[u32]) {
     if S::FIXED {
-        rows.iter()
-            .for_each(|row| raw.extend_from_slice(strings.get(*row as usize)));
+        rows.iter().for_each(|row| raw.extend_from_slice(strings.get(*row as usize)));
     } else {
         values::write_bytes(raw, rows.len(), |i| strings.get(rows[i] as usize));
     }
@@ -140,32 +139,19 @@ fn dictionary<S: Strings>(
     }
     let numbered = hash::number_rows(rows, limit, is_valid, hash, same)?;
     let size = plain_size(strings, numbered.firsts.iter().map(|row| *row as usize));
-    if size
-        > if forced {
-            FORCED_DICTIONARY_BYTES
-        } else {
-            DICTIONARY_BYTES
-        }
-    {
+    if size > if forced { FORCED_DICTIONARY_BYTES } else { DICTIONARY_BYTES } {
         return None;
     }
     if !forced {
-        let codes: usize = vectors
-            .iter()
-            .map(|range| choose::codes_size(&numbered.codes[range.clone()]))
-            .sum();
-        let plain: usize = vectors
-            .iter()
-            .map(|range| plain_size(strings, range.clone()))
-            .sum();
+        let codes: usize =
+            vectors.iter().map(|range| choose::codes_size(&numbered.codes[range.clone()])).sum();
+        let plain: usize = vectors.iter().map(|range| plain_size(strings, range.clone())).sum();
         if (size + codes + DICTIONARY_OVERHEAD) * 4 >= plain * 3 {
             return None;
         }
     }
     writer.raw.clear();
-    writer
-        .raw
-        .extend_from_slice(&(numbered.firsts.len() as u64).to_le_bytes());
+    writer.raw.extend_from_slice(&(numbered.firsts.len() as u64).to_le_bytes());
     append(&mut writer.raw, strings, &numbered.firsts);
     writer.dictionary(numbered.firsts.len());
     Some(numbered)
@@ -208,10 +194,8 @@ fn write<S: Strings>(
     match encoding {
         Encoding::Constant => append(raw, strings, &runs),
         Encoding::RunLength => {
-            let mut ends: Vec<u32> = runs[1..]
-                .iter()
-                .map(|start| start - range.start as u32)
-                .collect();
+            let mut ends: Vec<u32> =
+                runs[1..].iter().map(|start| start - range.start as u32).collect();
             // The first run begins at the first row, whichever row its value is taken from.
             ends.push(rows as u32);
             run_length::write_ends(raw, &ends);
@@ -220,9 +204,7 @@ fn write<S: Strings>(
         Encoding::Dictionary => packed::write_u32(raw, codes.unwrap_or(&[])),
         Encoding::Plain | Encoding::BitPacked | Encoding::Delta | Encoding::Alp => {
             if S::FIXED {
-                range
-                    .clone()
-                    .for_each(|row| raw.extend_from_slice(strings.get(row)));
+                range.clone().for_each(|row| raw.extend_from_slice(strings.get(row)));
             } else {
                 values::write_bytes(raw, rows, |i| strings.get(range.start + i));
             }

@@ -21,36 +21,21 @@ pub(super) struct Choice {
 /// The encoding of a vector of numbers that has no dictionary.
 pub(super) fn without_dictionary(stats: &Stats, rows: usize, width: usize) -> Choice {
     if stats.runs == 1 {
-        return Choice {
-            encoding: Encoding::Constant,
-            size: width,
-        };
+        return Choice { encoding: Encoding::Constant, size: width };
     }
     let plain = rows * width;
     let bit_packed = packed::size(rows, bits::width_of(stats.range()));
-    let mut best = Choice {
-        encoding: Encoding::Plain,
-        size: plain,
-    };
+    let mut best = Choice { encoding: Encoding::Plain, size: plain };
     if bit_packed * 10 < plain * 9 {
-        best = Choice {
-            encoding: Encoding::BitPacked,
-            size: bit_packed,
-        };
+        best = Choice { encoding: Encoding::BitPacked, size: bit_packed };
     }
     let delta = stats.delta.size(rows);
     if delta * 4 < best.size * 3 {
-        best = Choice {
-            encoding: Encoding::Delta,
-            size: delta,
-        };
+        best = Choice { encoding: Encoding::Delta, size: delta };
     }
     let run_length = run_length::size(stats.runs, rows) + stats.runs * width;
     if run_length * 4 < best.size * 3 {
-        best = Choice {
-            encoding: Encoding::RunLength,
-            size: run_length,
-        };
+        best = Choice { encoding: Encoding::RunLength, size: run_length };
     }
     best
 }

@@ -12,10 +12,7 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new() -> Self {
-        Self {
-            slots: vec![0; 1024],
-            len: 0,
-        }
+        Self { slots: vec![0; 1024], len: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -112,9 +109,8 @@ pub(super) fn number_rows(
             codes.push(code);
             continue;
         }
-        let (code, new) = table.number(hash(row), |number| {
-            same(firsts[number as usize] as usize, row)
-        });
+        let (code, new) =
+            table.number(hash(row), |number| same(firsts[number as usize] as usize, row));
         if new {
             if firsts.len() == limit {
                 return None;

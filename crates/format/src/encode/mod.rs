@@ -32,11 +32,7 @@ pub struct EncodedChunk {
 /// Encodes a column as vectors of `vector_rows` rows, the last one shorter, and any with more than
 /// [`MAX_VECTOR_BYTES`] of values cut before that.
 pub fn encode_chunk(builder: &ColumnBuilder, options: &EncodeOptions) -> EncodedChunk {
-    assert!(
-        u32::try_from(builder.len()).is_ok(),
-        "a chunk of {} rows",
-        builder.len()
-    );
+    assert!(u32::try_from(builder.len()).is_ok(), "a chunk of {} rows", builder.len());
     let mut writer = ChunkWriter::new(builder.spec, options);
     let vectors = split(builder, options.vector_rows.clamp(1, MAX_VECTOR_ROWS));
     let validity = &builder.validity;
@@ -46,22 +42,11 @@ pub fn encode_chunk(builder: &ColumnBuilder, options: &EncodeOptions) -> Encoded
         Store::W4(values) => numbers::encode(&mut writer, validity, values, &vectors),
         Store::W8(values) => numbers::encode(&mut writer, validity, values, &vectors),
         Store::Fixed { width, data } => {
-            bytes::encode(
-                &mut writer,
-                validity,
-                &bytes::Fixed {
-                    width: *width,
-                    data,
-                },
-                &vectors,
-            );
+            bytes::encode(&mut writer, validity, &bytes::Fixed { width: *width, data }, &vectors);
         }
-        Store::Bytes { ends, data } => bytes::encode(
-            &mut writer,
-            validity,
-            &bytes::Variable { ends, data },
-            &vectors,
-        ),
+        Store::Bytes { ends, data } => {
+            bytes::encode(&mut writer, validity, &bytes::Variable { ends, data }, &vectors)
+        }
     }
     writer.finish(builder.len() as u32)
 }

@@ -57,13 +57,7 @@ pub(super) fn encode<T: Float>(
             alp = alp_plan(writer, part, &mut choice);
             planned = Some((stats, choice));
         }
-        parts.push(Part {
-            range: range.clone(),
-            validity: bits,
-            nulls,
-            planned,
-            alp,
-        });
+        parts.push(Part { range: range.clone(), validity: bits, nulls, planned, alp });
     }
     let values = values.as_ref();
     let dictionary = dictionary(writer, validity, values, &parts);
@@ -91,10 +85,7 @@ fn alp_plan<T: Float>(
     if size * 10 >= choice.size * 9 && !forced {
         return None;
     }
-    *choice = Choice {
-        encoding: Encoding::Alp,
-        size,
-    };
+    *choice = Choice { encoding: Encoding::Alp, size };
     Some(plan)
 }
 
@@ -131,10 +122,7 @@ fn sum<T: Native>(writer: &mut ChunkWriter, values: &[T]) {
                 part.iter().map(|v| v.widen()).sum()
             }
         };
-        values
-            .chunks(1 << 20)
-            .map(|part| i128::from(partial(part)))
-            .sum()
+        values.chunks(1 << 20).map(|part| i128::from(partial(part))).sum()
     };
 }
 
@@ -156,10 +144,8 @@ fn dictionary<T: Float>(
     if validity.null_count() == values.len() {
         return None;
     }
-    let alternative: usize = parts
-        .iter()
-        .filter_map(|p| p.planned.map(|(_, choice)| choice.size))
-        .sum();
+    let alternative: usize =
+        parts.iter().filter_map(|p| p.planned.map(|(_, choice)| choice.size)).sum();
     let mut limit = MAX_DICTIONARY;
     if !forced {
         let (distinct, _) = hash::sample(values.len(), is_valid, hash);
@@ -178,11 +164,7 @@ fn dictionary<T: Float>(
             .iter()
             .filter_map(|p| {
                 let (_, choice) = p.planned?;
-                Some(
-                    choice
-                        .size
-                        .min(choose::codes_size(&numbered.codes[p.range.clone()])),
-                )
+                Some(choice.size.min(choose::codes_size(&numbered.codes[p.range.clone()])))
             })
             .sum();
         if (size + numbered.firsts.len() * T::WIDTH + DICTIONARY_OVERHEAD) * 4 >= alternative * 3 {
@@ -190,17 +172,9 @@ fn dictionary<T: Float>(
         }
     }
     writer.raw.clear();
-    writer
-        .raw
-        .extend_from_slice(&(numbered.firsts.len() as u64).to_le_bytes());
-    let distinct: Vec<T> = numbered
-        .firsts
-        .iter()
-        .map(|row| values[*row as usize])
-        .collect();
-    writer
-        .raw
-        .extend_from_slice(bytemuck::cast_slice(&distinct));
+    writer.raw.extend_from_slice(&(numbered.firsts.len() as u64).to_le_bytes());
+    let distinct: Vec<T> = numbered.firsts.iter().map(|row| values[*row as usize]).collect();
+    writer.raw.extend_from_slice(bytemuck::cast_slice(&distinct));
     writer.dictionary(distinct.len());
     Some(numbered)
 }
@@ -233,9 +207,7 @@ fn write<T: Float>(
         (Encoding::Plain, _) => raw.extend_from_slice(bytemuck::cast_slice(values)),
         (Encoding::Constant, _) => raw.extend_from_slice(bytemuck::bytes_of(&values[0])),
         (Encoding::BitPacked, _) => {
-            packed::write(raw, rows, stats.min as u64, stats.range(), |i| {
-                values[i].widen() as u64
-            })
+            packed::write(raw, rows, stats.min as u64, stats.range(), |i| values[i].widen() as u64)
         }
         (Encoding::Delta, _) => delta::write(raw, rows, &stats.delta, |i| values[i].widen()),
         (Encoding::RunLength, _) => {
@@ -268,23 +240,13 @@ fn bounds_of<T: Float>(spec: ColumnSpec, stats: &Stats, values: &[T]) -> Bounds 
     match (spec.order, spec.physical) {
         (BoundsOrder::Signed, _) => (Some(Bound::Int(stats.min)), Some(Bound::Int(stats.max))),
         (BoundsOrder::Unsigned, _) => {
-            let min = values
-                .iter()
-                .map(|v| v.widen_unsigned() as u64)
-                .min()
-                .unwrap_or(0);
-            let max = values
-                .iter()
-                .map(|v| v.widen_unsigned() as u64)
-                .max()
-                .unwrap_or(0);
+            let min = values.iter().map(|v| v.widen_unsigned() as u64).min().unwrap_or(0);
+            let max = values.iter().map(|v| v.widen_unsigned() as u64).max().unwrap_or(0);
             (Some(Bound::Int(min as i64)), Some(Bound::Int(max as i64)))
         }
-        (BoundsOrder::Float, PhysicalType::Float32) => bounds::of_floats(
-            values
-                .iter()
-                .map(|v| f64::from(f32::from_bits(v.widen() as u32))),
-        ),
+        (BoundsOrder::Float, PhysicalType::Float32) => {
+            bounds::of_floats(values.iter().map(|v| f64::from(f32::from_bits(v.widen() as u32))))
+        }
         (BoundsOrder::Float, _) => {
             bounds::of_floats(values.iter().map(|v| f64::from_bits(v.widen() as u64)))
         }

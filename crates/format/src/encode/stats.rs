@@ -36,12 +36,7 @@ impl Stats {
             min,
             max,
             runs,
-            delta: DeltaRange {
-                min: least,
-                max: greatest,
-                least: min,
-                greatest: max,
-            },
+            delta: DeltaRange { min: least, max: greatest, least: min, greatest: max },
         }
     }
 

@@ -45,12 +45,8 @@ impl ChunkWriter {
     /// Writes `raw` as the chunk's dictionary of that many values.
     pub(super) fn dictionary(&mut self, distinct: usize) {
         let context = dictionary_context(self.spec);
-        self.dictionary = Some(write_section(
-            &mut self.bytes,
-            &mut self.compressor,
-            &self.raw,
-            context,
-        ));
+        self.dictionary =
+            Some(write_section(&mut self.bytes, &mut self.compressor, &self.raw, context));
         self.distinct = Some(distinct as u32);
     }
 
@@ -74,14 +70,7 @@ impl ChunkWriter {
         }
         let (min, max) = part;
         self.null_count += null_count;
-        self.vectors.push(VectorMeta {
-            section,
-            encoding,
-            rows,
-            null_count,
-            min,
-            max,
-        });
+        self.vectors.push(VectorMeta { section, encoding, rows, null_count, min, max });
     }
 
     /// Writes a vector of nothing but NULL.

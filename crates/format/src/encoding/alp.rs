@@ -19,9 +19,8 @@ use crate::values::{Typed, Values};
 /// The most decimal places tried.
 pub(crate) const MAX_PLACES: usize = 14;
 
-const POWERS: [f64; MAX_PLACES + 1] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
-];
+const POWERS: [f64; MAX_PLACES + 1] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
 
 /// Adding and taking off 1.5 * 2^52 rounds a number below 2^51 to an integer.
 const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -105,17 +104,10 @@ const SAMPLE: usize = 64;
 
 /// Makes integers of at least one float; `None` where more than a sixteenth would be exceptions, unless `forced`.
 pub(crate) fn plan<T: Float>(values: &[T], forced: bool) -> Option<Plan> {
-    let sample: Vec<T> = values
-        .iter()
-        .step_by(values.len().div_ceil(SAMPLE))
-        .copied()
-        .collect();
+    let sample: Vec<T> = values.iter().step_by(values.len().div_ceil(SAMPLE)).copied().collect();
     let (mut places, mut most) = (0, 0);
     for (tried, power) in POWERS.iter().enumerate() {
-        let exact = sample
-            .iter()
-            .filter(|bits| encode(**bits, *power).1)
-            .count();
+        let exact = sample.iter().filter(|bits| encode(**bits, *power).1).count();
         if exact > most {
             (places, most) = (tried, exact);
         }
@@ -149,21 +141,11 @@ pub(crate) fn plan<T: Float>(values: &[T], forced: bool) -> Option<Plan> {
     }
     let min = integers.iter().copied().min().unwrap_or(0);
     let max = integers.iter().copied().max().unwrap_or(0);
-    Some(Plan {
-        places,
-        integers,
-        exceptions,
-        min,
-        range: max.wrapping_sub(min) as u64,
-    })
+    Some(Plan { places, integers, exceptions, min, range: max.wrapping_sub(min) as u64 })
 }
 
 fn first_exact(exceptions: &[u32], rows: usize) -> Option<usize> {
-    let first = exceptions
-        .iter()
-        .enumerate()
-        .take_while(|(i, row)| *i == **row as usize)
-        .count();
+    let first = exceptions.iter().enumerate().take_while(|(i, row)| *i == **row as usize).count();
     (first < rows).then_some(first)
 }
 
@@ -179,15 +161,9 @@ impl Plan {
         out.extend_from_slice(&(self.places as u64).to_le_bytes());
         out.extend_from_slice(&(self.exceptions.len() as u64).to_le_bytes());
         let integers = &self.integers;
-        packed::write(out, integers.len(), self.min as u64, self.range, |i| {
-            integers[i] as u64
-        });
+        packed::write(out, integers.len(), self.min as u64, self.range, |i| integers[i] as u64);
         packed::write_u32(out, &self.exceptions);
-        let raw: Vec<T> = self
-            .exceptions
-            .iter()
-            .map(|row| values[*row as usize])
-            .collect();
+        let raw: Vec<T> = self.exceptions.iter().map(|row| values[*row as usize]).collect();
         out.extend_from_slice(bytemuck::cast_slice(&raw));
     }
 }
@@ -209,9 +185,7 @@ impl Alp {
         reader: &mut Reader,
     ) -> Result<Self, FormatError> {
         let places = reader.take_u64("decimal places")?;
-        let power = usize::try_from(places)
-            .ok()
-            .and_then(|p| POWERS.get(p).copied());
+        let power = usize::try_from(places).ok().and_then(|p| POWERS.get(p).copied());
         let power = power.ok_or(FormatError::corrupt("too many decimal places", places))?;
         let count = reader.take_u64("a number of exceptions")?;
         if count > len as u64 {
@@ -222,16 +196,9 @@ impl Alp {
             });
         }
         let integers = reader.take_packed(len, "integers of floats")?;
-        let rows = reader
-            .take_packed(count as usize, "rows of exceptions")?
-            .rising(len as u64)?;
+        let rows = reader.take_packed(count as usize, "rows of exceptions")?.rising(len as u64)?;
         let exceptions = Values::read(spec, count as usize, reader)?;
-        Ok(Self {
-            power,
-            integers,
-            rows,
-            exceptions,
-        })
+        Ok(Self { power, integers, rows, exceptions })
     }
 
     /// Float `index`.
@@ -249,8 +216,7 @@ impl Alp {
     pub(crate) fn extend_into<T: Float, O>(&self, out: &mut Vec<O>, map: impl Fn(T) -> O) {
         let start = out.len();
         let power = self.power;
-        self.integers
-            .extend_into(out, |v| map(decode(v as i64, power)));
+        self.integers.extend_into(out, |v| map(decode(v as i64, power)));
         for (row, bits) in self.rows.iter().zip(T::of(&self.exceptions).iter()) {
             out[start + *row as usize] = map(*bits);
         }

@@ -34,10 +34,7 @@ impl DeltaRange {
     /// The bytes [`write()`] will take.
     pub(crate) fn size(&self, len: usize) -> usize {
         packed::size(len, crate::bits::width_of(self.range()))
-            + packed::size(
-                len.div_ceil(BLOCK),
-                crate::bits::width_of(self.base_range()),
-            )
+            + packed::size(len.div_ceil(BLOCK), crate::bits::width_of(self.base_range()))
     }
 }
 
@@ -55,13 +52,9 @@ pub(crate) fn write(
             value(i).wrapping_sub(value(i - 1)) as u64
         }
     });
-    packed::write(
-        out,
-        len.div_ceil(BLOCK),
-        range.least as u64,
-        range.base_range(),
-        |b| value(b * BLOCK) as u64,
-    );
+    packed::write(out, len.div_ceil(BLOCK), range.least as u64, range.base_range(), |b| {
+        value(b * BLOCK) as u64
+    });
 }
 
 /// Differences and bases as read.
@@ -91,15 +84,12 @@ impl Delta {
             0
         } else if within <= 16 {
             let first = block * BLOCK + 1;
-            (first..first + within).fold(0u64, |sum, i| {
-                sum.wrapping_add(self.differences.distance(i))
-            })
+            (first..first + within)
+                .fold(0u64, |sum, i| sum.wrapping_add(self.differences.distance(i)))
         } else {
             let mut unpacked = [0u64; BLOCK];
             self.differences.block(block, &mut unpacked);
-            unpacked[1..=within]
-                .iter()
-                .fold(0u64, |sum, d| sum.wrapping_add(*d))
+            unpacked[1..=within].iter().fold(0u64, |sum, d| sum.wrapping_add(*d))
         };
         base.wrapping_add(sum)
             .wrapping_add(self.differences.reference().wrapping_mul(within as u64)) as i64
@@ -112,11 +102,8 @@ impl Delta {
         let mut block = 0;
         self.differences.for_each_block(|differences| {
             // The first difference is 0 beyond the reference, so that the reference is taken off before it is added.
-            let mut value = self
-                .bases
-                .get(block)
-                .wrapping_sub(reference)
-                .wrapping_sub(differences[0]);
+            let mut value =
+                self.bases.get(block).wrapping_sub(reference).wrapping_sub(differences[0]);
             out.extend(differences.iter().map(|d| {
                 value = value.wrapping_add(reference).wrapping_add(*d);
                 map(value as i64)

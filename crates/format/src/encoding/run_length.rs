@@ -42,19 +42,11 @@ impl Runs {
                 limit: rows as u64,
             });
         }
-        let ends = reader
-            .take_packed(count as usize, "ends of runs")?
-            .rising(rows as u64 + 1)?;
+        let ends = reader.take_packed(count as usize, "ends of runs")?.rising(rows as u64 + 1)?;
         if ends.first() == Some(&0) || ends.last().map_or(0, |end| *end as usize) != rows {
-            return Err(FormatError::corrupt(
-                "ends of runs do not cover the vector's rows",
-                count,
-            ));
+            return Err(FormatError::corrupt("ends of runs do not cover the vector's rows", count));
         }
-        Ok(Self {
-            ends,
-            values: Values::read(spec, count as usize, reader)?,
-        })
+        Ok(Self { ends, values: Values::read(spec, count as usize, reader)? })
     }
 
     /// The run that row `index` is in.

@@ -40,16 +40,8 @@ pub(super) fn write(out: &mut Vec<u8>, meta: &ChunkMeta) {
     }
     let mut parts = bound_parts(meta.min.as_ref(), meta.max.as_ref());
     parts |= if meta.sum.is_some() { HAS_SUM } else { 0 };
-    parts |= if meta.distinct.is_some() {
-        HAS_DISTINCT
-    } else {
-        0
-    };
-    parts |= if meta.dictionary.is_some() {
-        HAS_DICTIONARY
-    } else {
-        0
-    };
+    parts |= if meta.distinct.is_some() { HAS_DISTINCT } else { 0 };
+    parts |= if meta.dictionary.is_some() { HAS_DICTIONARY } else { 0 };
     out.push(parts);
     put_unsigned(out, meta.rows.into());
     put_unsigned(out, meta.null_count.into());
@@ -80,17 +72,10 @@ pub(super) fn read(entry: &[u8]) -> Result<ChunkMeta, FormatError> {
     let mut wire = Wire::new(entry);
     let tag = wire.byte("a column's type")?;
     let order = BoundsOrder::from_tag(wire.byte("a column's order")?)?;
-    let width = if tag == 7 {
-        wire.u32("a column's width")?
-    } else {
-        0
-    };
+    let width = if tag == 7 { wire.u32("a column's width")? } else { 0 };
     let width =
         u16::try_from(width).map_err(|_| FormatError::corrupt("a column's width", width))?;
-    let spec = ColumnSpec {
-        physical: PhysicalType::from_tag(tag, width)?,
-        order,
-    };
+    let spec = ColumnSpec { physical: PhysicalType::from_tag(tag, width)?, order };
     let parts = wire.byte("a column's parts")?;
     if parts & 0x80 != 0 {
         return Err(FormatError::corrupt("unknown parts of a column", parts));
@@ -98,16 +83,9 @@ pub(super) fn read(entry: &[u8]) -> Result<ChunkMeta, FormatError> {
     let rows = wire.u32("a chunk's rows")?;
     let null_count = wire.u32("a chunk's NULLs")?;
     let (min, max) = read_bounds(&mut wire, spec, parts)?;
-    let sum = if parts & HAS_SUM != 0 {
-        Some(wire.signed("a chunk's sum")?)
-    } else {
-        None
-    };
-    let distinct = if parts & HAS_DISTINCT != 0 {
-        Some(wire.u32("a chunk's distinct values")?)
-    } else {
-        None
-    };
+    let sum = if parts & HAS_SUM != 0 { Some(wire.signed("a chunk's sum")?) } else { None };
+    let distinct =
+        if parts & HAS_DISTINCT != 0 { Some(wire.u32("a chunk's distinct values")?) } else { None };
     let mut end = 0;
     let dictionary = if parts & HAS_DICTIONARY != 0 {
         let compression = Compression::from_tag(wire.byte("a dictionary's compression")?)?;
@@ -143,17 +121,7 @@ pub(super) fn read(entry: &[u8]) -> Result<ChunkMeta, FormatError> {
             wire.remaining(),
         ));
     }
-    Ok(ChunkMeta {
-        spec,
-        rows,
-        null_count,
-        min,
-        max,
-        sum,
-        distinct,
-        dictionary,
-        vectors,
-    })
+    Ok(ChunkMeta { spec, rows, null_count, min, max, sum, distinct, dictionary, vectors })
 }
 
 fn read_vector(
@@ -178,28 +146,15 @@ fn read_vector(
     }
     let null_count = wire.u32("a vector's NULLs")?;
     if null_count > rows {
-        return Err(FormatError::corrupt(
-            "a vector has more NULLs than rows",
-            null_count,
-        ));
+        return Err(FormatError::corrupt("a vector has more NULLs than rows", null_count));
     }
     let section = read_section(wire, compression, end)?;
     let (min, max) = read_bounds(wire, spec, parts)?;
-    Ok(VectorMeta {
-        section,
-        encoding,
-        rows,
-        null_count,
-        min,
-        max,
-    })
+    Ok(VectorMeta { section, encoding, rows, null_count, min, max })
 }
 
 fn write_section(out: &mut Vec<u8>, section: &SectionMeta, end: &mut u64) {
-    assert_eq!(
-        section.offset, *end,
-        "a section does not follow the one before it"
-    );
+    assert_eq!(section.offset, *end, "a section does not follow the one before it");
     *end += u64::from(section.len);
     put_unsigned(out, section.len.into());
     if section.compression != Compression::None {
@@ -221,13 +176,7 @@ fn read_section(
     };
     let checksum = u32::from_le_bytes(wire.array("a section's checksum")?);
     *end += u64::from(len);
-    Ok(SectionMeta {
-        offset,
-        len,
-        raw_len,
-        compression,
-        checksum,
-    })
+    Ok(SectionMeta { offset, len, raw_len, compression, checksum })
 }
 
 fn bound_parts(min: Option<&Bound>, max: Option<&Bound>) -> u8 {
@@ -273,16 +222,10 @@ fn read_bounds(wire: &mut Wire<'_>, spec: ColumnSpec, parts: u8) -> Result<Bound
                         limit: MAX_BOUND_BYTES as u64,
                     });
                 }
-                Bound::Bytes {
-                    bytes: wire.take(len, "a bound")?.into(),
-                    exact,
-                }
+                Bound::Bytes { bytes: wire.take(len, "a bound")?.into(), exact }
             }
             BoundsOrder::None => {
-                return Err(FormatError::corrupt(
-                    "a column without order has bounds",
-                    parts,
-                ));
+                return Err(FormatError::corrupt("a column without order has bounds", parts));
             }
         }))
     };

@@ -35,11 +35,7 @@ pub struct GroupFooterBuilder {
 impl GroupFooterBuilder {
     /// A group of that many rows, without columns yet.
     pub fn new(rows: u32) -> Self {
-        Self {
-            rows,
-            columns: Vec::new(),
-            entries: Vec::new(),
-        }
+        Self { rows, columns: Vec::new(), entries: Vec::new() }
     }
 
     /// Adds the next column: where its chunk lies in the group, its length, and its metadata.
@@ -47,8 +43,7 @@ impl GroupFooterBuilder {
         let start = self.entries.len();
         column::write(&mut self.entries, meta);
         let len = (self.entries.len() - start) as u32;
-        self.columns
-            .push((column_offset_in_group, column_len, start as u32, len));
+        self.columns.push((column_offset_in_group, column_len, start as u32, len));
     }
 
     /// The footer's bytes.
@@ -103,26 +98,16 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
         }
         let version = u16::from_le_bytes(reader.array("a group footer")?);
         if version != FORMAT_VERSION {
-            return Err(FormatError::UnknownVersion {
-                found: version,
-                supported: FORMAT_VERSION,
-            });
+            return Err(FormatError::UnknownVersion { found: version, supported: FORMAT_VERSION });
         }
         let reserved = u16::from_le_bytes(reader.array("a group footer")?);
         if reserved != 0 {
-            return Err(FormatError::corrupt(
-                "reserved bytes of a group footer are set",
-                reserved,
-            ));
+            return Err(FormatError::corrupt("reserved bytes of a group footer are set", reserved));
         }
         let stored = u64::from_le_bytes(reader.array("a group footer")?);
         let computed = footer_checksum(data);
         if stored != computed {
-            return Err(FormatError::Checksum {
-                what: "a group footer",
-                stored,
-                computed,
-            });
+            return Err(FormatError::Checksum { what: "a group footer", stored, computed });
         }
         let rows = u32::from_le_bytes(reader.array("a group footer")?);
         let columns = u32::from_le_bytes(reader.array("a group footer")?) as usize;
@@ -133,11 +118,7 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
                 data.len(),
             ));
         }
-        Ok(Self {
-            bytes,
-            rows,
-            columns,
-        })
+        Ok(Self { bytes, rows, columns })
     }
 
     /// Rows of the group.
@@ -155,10 +136,7 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
         let (offset, len, entry) = self.entry(index)?;
         let meta = column::read(entry)?;
         if meta.rows != self.rows {
-            return Err(FormatError::corrupt(
-                "a chunk's rows are not its group's",
-                meta.rows,
-            ));
+            return Err(FormatError::corrupt("a chunk's rows are not its group's", meta.rows));
         }
         Ok((offset, len, meta))
     }
@@ -170,10 +148,7 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
 
     fn entry(&self, index: usize) -> Result<(u64, u64, &[u8]), FormatError> {
         if index >= self.columns {
-            return Err(FormatError::corrupt(
-                "a group footer has no such column",
-                index,
-            ));
+            return Err(FormatError::corrupt("a group footer has no such column", index));
         }
         let data = self.bytes.as_ref();
         let mut reader = wire::Wire::new(&data[HEADER + index * ENTRY..]);

@@ -17,10 +17,11 @@ impl<'a> Wire<'a> {
     }
 
     pub(super) fn take(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], FormatError> {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(len)
-            .ok_or(FormatError::truncated(what, len, self.rest.len()))?;
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or(FormatError::truncated(
+            what,
+            len,
+            self.rest.len(),
+        ))?;
         self.rest = rest;
         Ok(taken)
     }
@@ -29,10 +30,11 @@ impl<'a> Wire<'a> {
         &mut self,
         what: &'static str,
     ) -> Result<[u8; N], FormatError> {
-        let (taken, rest) = self
-            .rest
-            .split_first_chunk::<N>()
-            .ok_or(FormatError::truncated(what, N, self.rest.len()))?;
+        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(FormatError::truncated(
+            what,
+            N,
+            self.rest.len(),
+        ))?;
         self.rest = rest;
         Ok(*taken)
     }
@@ -54,10 +56,7 @@ impl<'a> Wire<'a> {
                 return Ok(value);
             }
         }
-        Err(FormatError::corrupt(
-            "a number is too long",
-            self.rest.len(),
-        ))
+        Err(FormatError::corrupt("a number is too long", self.rest.len()))
     }
 
     pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, FormatError> {

@@ -68,10 +68,7 @@ impl Vector {
                     data.resize(width * self.rows, 0);
                 }
                 self.for_each_place(|_, bytes| data.extend_from_slice(bytes));
-                Values::Fixed {
-                    width,
-                    data: Buffer::from_vec(data),
-                }
+                Values::Fixed { width, data: Buffer::from_vec(data) }
             }
             PhysicalType::Bytes => {
                 let mut offsets: Vec<i32> = Vec::with_capacity(self.rows + 1);
@@ -85,10 +82,7 @@ impl Vector {
                     // At most the decoded size, which fits.
                     offsets.push(data.len() as i32);
                 });
-                Values::Bytes {
-                    offsets: offsets.into(),
-                    data: Buffer::from_vec(data),
-                }
+                Values::Bytes { offsets: offsets.into(), data: Buffer::from_vec(data) }
             }
         }
     }

@@ -76,11 +76,7 @@ impl Vector {
 
     /// Calls `take` with each row of a Fixed or Bytes vector in order, `None` for NULL. Panics on other types.
     pub fn for_each_bytes<'a>(&'a self, mut take: impl FnMut(usize, Option<&'a [u8]>)) {
-        assert!(
-            self.spec.physical.is_bytes(),
-            "{:?} was read as byte strings",
-            self.spec.physical
-        );
+        assert!(self.spec.physical.is_bytes(), "{:?} was read as byte strings", self.spec.physical);
         match &self.nulls {
             None => {
                 if let Body::AllNull = self.body {

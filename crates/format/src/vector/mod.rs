@@ -138,9 +138,9 @@ impl Vector {
                 value_of(self.spec, alp.get::<i32>(index))
             }
             Body::Alp(alp) => value_of(self.spec, alp.get::<i64>(index)),
-            Body::Dictionary(codes, dictionary) => dictionary
-                .values()
-                .get(self.spec, codes.get(index) as usize),
+            Body::Dictionary(codes, dictionary) => {
+                dictionary.values().get(self.spec, codes.get(index) as usize)
+            }
         }
     }
 

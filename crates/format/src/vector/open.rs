@@ -43,10 +43,7 @@ impl Vector {
             });
         }
         if meta.null_count > meta.rows {
-            return Err(FormatError::corrupt(
-                "a vector has more NULLs than rows",
-                meta.null_count,
-            ));
+            return Err(FormatError::corrupt("a vector has more NULLs than rows", meta.null_count));
         }
         let mut reader = Reader::open(&meta.section, bytes, meta.context(spec), "a vector")?;
         if meta.null_count == meta.rows {
@@ -57,12 +54,7 @@ impl Vector {
                 ));
             }
             reader.finish()?;
-            return Ok(Self {
-                spec,
-                rows,
-                nulls: None,
-                body: Body::AllNull,
-            });
+            return Ok(Self { spec, rows, nulls: None, body: Body::AllNull });
         }
         let nulls = match meta.null_count {
             0 => None,
@@ -112,12 +104,7 @@ impl Vector {
                 Body::Dictionary(codes, dictionary)
             }
         };
-        let vector = Self {
-            spec,
-            rows,
-            nulls,
-            body,
-        };
+        let vector = Self { spec, rows, nulls, body };
         vector.check_decoded_size()?;
         Ok(vector)
     }
@@ -144,24 +131,15 @@ impl Vector {
 
 fn check_codes(codes: &Packed, len: usize) -> Result<(), FormatError> {
     let len = len as u64;
-    let widest = if codes.width() >= 64 {
-        u64::MAX
-    } else {
-        (1 << codes.width()) - 1
-    };
+    let widest = if codes.width() >= 64 { u64::MAX } else { (1 << codes.width()) - 1 };
     // Most often the width alone says that no code is too large.
-    if codes
-        .reference()
-        .checked_add(widest)
-        .is_some_and(|max| max < len)
-    {
+    if codes.reference().checked_add(widest).is_some_and(|max| max < len) {
         return Ok(());
     }
     match codes.reference().checked_add(codes.max_distance()) {
         Some(max) if max < len => Ok(()),
-        max => Err(FormatError::corrupt(
-            "a code is not in the dictionary",
-            max.unwrap_or(u64::MAX),
-        )),
+        max => {
+            Err(FormatError::corrupt("a code is not in the dictionary", max.unwrap_or(u64::MAX)))
+        }
     }
 }

@@ -71,16 +71,7 @@ pub fn push_number(builder: &mut ColumnBuilder, number: i64) {
 pub fn shapes(seed: u64) -> Vec<(&'static str, Vec<Option<i64>>)> {
     let mut random = Random(seed);
     let n = 300;
-    let extremes = [
-        i64::MIN,
-        i64::MAX,
-        0,
-        -1,
-        1,
-        i64::from(i32::MIN),
-        i64::from(i32::MAX),
-        128,
-    ];
+    let extremes = [i64::MIN, i64::MAX, 0, -1, 1, i64::from(i32::MIN), i64::from(i32::MAX), 128];
     let mut sorted: Vec<i64> = (0..n).map(|_| random.next() as i64 >> 40).collect();
     sorted.sort_unstable();
     vec![
@@ -89,66 +80,23 @@ pub fn shapes(seed: u64) -> Vec<(&'static str, Vec<Option<i64>>)> {
         ("one null", vec![None]),
         ("all null", vec![None; 150]),
         ("equal", vec![Some(-7); 200]),
-        (
-            "equal and null",
-            (0..n).map(|i| (i % 3 != 0).then_some(9)).collect(),
-        ),
+        ("equal and null", (0..n).map(|i| (i % 3 != 0).then_some(9)).collect()),
         ("runs", (0..n).map(|i| Some(i / 37 * 1000)).collect()),
-        (
-            "runs and nulls",
-            (0..n)
-                .map(|i| (i % 11 != 5).then_some(i / 37 * 1000))
-                .collect(),
-        ),
-        (
-            "null first",
-            (0..n).map(|i| (i >= 100).then_some(i * 3)).collect(),
-        ),
-        (
-            "null last",
-            (0..n).map(|i| (i < 100).then_some(i * 3)).collect(),
-        ),
+        ("runs and nulls", (0..n).map(|i| (i % 11 != 5).then_some(i / 37 * 1000)).collect()),
+        ("null first", (0..n).map(|i| (i >= 100).then_some(i * 3)).collect()),
+        ("null last", (0..n).map(|i| (i < 100).then_some(i * 3)).collect()),
         ("alternating", (0..n).map(|i| Some(i % 2)).collect()),
-        (
-            "alternating null",
-            (0..n).map(|i| (i % 2 == 0).then_some(i)).collect(),
-        ),
-        (
-            "extremes",
-            (0..n)
-                .map(|i| Some(extremes[i as usize % extremes.len()]))
-                .collect(),
-        ),
-        (
-            "min and max",
-            vec![Some(i64::MIN), Some(i64::MAX), Some(i64::MIN)],
-        ),
+        ("alternating null", (0..n).map(|i| (i % 2 == 0).then_some(i)).collect()),
+        ("extremes", (0..n).map(|i| Some(extremes[i as usize % extremes.len()])).collect()),
+        ("min and max", vec![Some(i64::MIN), Some(i64::MAX), Some(i64::MIN)]),
         ("sorted", sorted.iter().map(|v| Some(*v)).collect()),
-        (
-            "descending",
-            sorted.iter().rev().map(|v| Some(*v)).collect(),
-        ),
-        (
-            "sequence",
-            (0..n)
-                .map(|i| Some(1_700_000_000_000 + i * 60_000))
-                .collect(),
-        ),
-        (
-            "few",
-            (0..n)
-                .map(|_| Some(random.below(5) as i64 * 1_000_003))
-                .collect(),
-        ),
-        (
-            "random",
-            (0..n).map(|_| Some(random.next() as i64)).collect(),
-        ),
+        ("descending", sorted.iter().rev().map(|v| Some(*v)).collect()),
+        ("sequence", (0..n).map(|i| Some(1_700_000_000_000 + i * 60_000)).collect()),
+        ("few", (0..n).map(|_| Some(random.below(5) as i64 * 1_000_003)).collect()),
+        ("random", (0..n).map(|_| Some(random.next() as i64)).collect()),
         (
             "random and null",
-            (0..n)
-                .map(|_| (random.below(4) > 0).then(|| random.next() as i64))
-                .collect(),
+            (0..n).map(|_| (random.below(4) > 0).then(|| random.next() as i64)).collect(),
         ),
     ]
 }
@@ -169,30 +117,20 @@ pub fn options(
     compression: Compression,
     forced_encoding: Option<Encoding>,
 ) -> EncodeOptions {
-    EncodeOptions {
-        compression,
-        compression_level: 3,
-        vector_rows,
-        forced_encoding,
-    }
+    EncodeOptions { compression, compression_level: 3, vector_rows, forced_encoding }
 }
 
 /// Opens every vector of a chunk.
 pub fn open(chunk: &EncodedChunk) -> Vec<Vector> {
     let meta = &chunk.meta;
     let dictionary = meta.dictionary.as_ref().map(|section| {
-        let bytes = section
-            .slice(&chunk.bytes)
-            .expect("the dictionary lies in the chunk");
+        let bytes = section.slice(&chunk.bytes).expect("the dictionary lies in the chunk");
         Arc::new(Dictionary::open(meta.spec, section, bytes).expect("the dictionary opens"))
     });
     meta.vectors
         .iter()
         .map(|v| {
-            let bytes = v
-                .section
-                .slice(&chunk.bytes)
-                .expect("the vector lies in the chunk");
+            let bytes = v.section.slice(&chunk.bytes).expect("the vector lies in the chunk");
             Vector::open(meta.spec, v, bytes, dictionary.clone()).expect("the vector opens")
         })
         .collect()
@@ -210,13 +148,7 @@ pub fn check(builder: &ColumnBuilder, options: &EncodeOptions) -> EncodedChunk {
         let mut nulls = 0;
         for i in 0..vector.len() {
             let expected = builder.get(row + i);
-            assert_eq!(
-                vector.get(i),
-                expected,
-                "row {} as {:?}",
-                row + i,
-                vector.encoding()
-            );
+            assert_eq!(vector.get(i), expected, "row {} as {:?}", row + i, vector.encoding());
             assert_eq!(vector.is_null(i), expected.is_null());
             nulls += u32::from(expected.is_null());
             check_bounds(chunk.meta.spec, &meta.min, &meta.max, &expected);
@@ -237,11 +169,7 @@ fn check_meta(builder: &ColumnBuilder, meta: &ChunkMeta) {
         let value = builder.get(row);
         check_bounds(meta.spec, &meta.min, &meta.max, &value);
         if let Value::Int(v) = value {
-            sum += if meta.spec.is_unsigned() {
-                i128::from(v as u64)
-            } else {
-                i128::from(v)
-            };
+            sum += if meta.spec.is_unsigned() { i128::from(v as u64) } else { i128::from(v) };
         }
     }
     assert_eq!(meta.sum, meta.spec.physical.is_integer().then_some(sum));
@@ -256,9 +184,7 @@ fn check_bounds(
     if value.is_null() || spec.order == BoundsOrder::None {
         return;
     }
-    let min = min
-        .as_ref()
-        .expect("a column with values has a lower bound");
+    let min = min.as_ref().expect("a column with values has a lower bound");
     assert!(
         min.compare(value, spec.order).expect("comparable").is_le(),
         "{min:?} excludes {value:?}"
@@ -296,11 +222,7 @@ pub fn check_vector(vector: &Vector) {
     if physical.is_float() {
         let mut floats = Vec::new();
         vector.decode_floats(&mut floats);
-        for (i, float) in floats
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| !vector.is_null(*i))
-        {
+        for (i, float) in floats.iter().enumerate().filter(|(i, _)| !vector.is_null(*i)) {
             match vector.get(i) {
                 Value::Float32(v) => {
                     assert!(v.is_nan() == float.is_nan() && (v.is_nan() || f64::from(v) == *float))
@@ -320,20 +242,11 @@ pub fn check_vector(vector: &Vector) {
     }
     if let Some(array) = vector.decode_dictionary() {
         let mut codes = Vec::new();
-        let dictionary = vector
-            .decode_codes(&mut codes)
-            .expect("it has a dictionary");
-        for (i, code) in codes
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| !vector.is_null(*i))
-        {
+        let dictionary = vector.decode_codes(&mut codes).expect("it has a dictionary");
+        for (i, code) in codes.iter().enumerate().filter(|(i, _)| !vector.is_null(*i)) {
             assert_eq!(dictionary.get(*code as usize), vector.get(i));
             let key = array.keys().value(i) as usize;
-            assert_eq!(
-                arrow_value(vector.spec(), array.values(), key),
-                vector.get(i)
-            );
+            assert_eq!(arrow_value(vector.spec(), array.values(), key), vector.get(i));
         }
     }
     if let Some(value) = vector.constant() {
@@ -361,11 +274,7 @@ fn arrow_value(spec: ColumnSpec, array: &ArrayRef, i: usize) -> Value<'_> {
         PhysicalType::Int16 => Value::Int(array.as_primitive::<Int16Type>().value(i).into()),
         PhysicalType::Int32 => {
             let v = array.as_primitive::<Int32Type>().value(i);
-            Value::Int(if unsigned {
-                (v as u32).into()
-            } else {
-                v.into()
-            })
+            Value::Int(if unsigned { (v as u32).into() } else { v.into() })
         }
         PhysicalType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(i)),
         PhysicalType::Float32 => Value::Float32(array.as_primitive::<Float32Type>().value(i)),

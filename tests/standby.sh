@@ -1,0 +1,146 @@
+#!/bin/bash
+# A streaming standby of a primary that checks the consistency of every WAL record (wal_consistency_checking = all): a
+# pgcolumnar table is loaded, changed and maintained while queries run on the standby. These get right rows or a recovery
+# conflict, nothing else. In the end both servers hold the same rows by every access path; then the standby is promoted.
+#   STANDBY_ROUNDS  rounds of changes and maintenance (default 8)
+set -euo pipefail
+source "$ROOT/scripts/lib.sh"
+source "$ROOT/tests/lib/mirror.sh"
+rounds=${STANDBY_ROUNDS:-8}
+seed 7
+
+P=$SCRATCH/primary S=$SCRATCH/standby
+cluster_init "$P" "fsync = off" "autovacuum = off" "wal_consistency_checking = 'all'" "max_wal_size = 2GB" "wal_keep_size = 512MB" \
+  "hot_standby_feedback = off" "max_standby_streaming_delay = 300ms" "wal_receiver_status_interval = 1s" "shared_buffers = 32MB" \
+  "pgcolumnar.bulk_threshold = 500" "pgcolumnar.merge_threshold = 200"
+cluster_start "$P"
+mirror_create "$P" "row_group_rows => 2048, vector_rows => 512"
+query "$P" "SELECT add(6000)" > /dev/null
+
+mkdir -p "$S"
+if is_root; then chown "$SERVER_USER" "$S"; fi
+as_server "$PGBIN/pg_basebackup" -h "$(cluster_host "$P")" -U postgres -D "$S/data" -R -c fast -X stream
+sockets=$S
+if [ ${#S} -gt 80 ]; then
+  sockets=$(mktemp -d /tmp/pgc.XXXXXX)
+  TEMPORARY+=("$sockets")
+  if is_root; then chown "$SERVER_USER" "$sockets"; fi
+fi
+echo "$sockets" > "$S/sockets"
+echo "unix_socket_directories = '$sockets'" | as_server tee -a "$S/data/postgresql.conf" > /dev/null
+cluster_start "$S"
+
+# caught_up: waits until the standby has replayed what the primary has written; fails when it does not.
+caught_up() {
+  local lsn i
+  lsn=$(query "$P" "SELECT pg_current_wal_insert_lsn()" "; SELECT txid_current()" | head -n 1)
+  for ((i = 0; i < 600; i++)); do
+    if [ "$(query "$S" "SELECT pg_last_wal_replay_lsn() >= '$lsn'" 2> /dev/null)" = t ]; then return 0; fi
+    cluster_running "$S" || return 1
+    sleep 0.1
+  done
+  return 1
+}
+
+same_on_both() {
+  local on_p on_s
+  caught_up || { not_ok "$1: the standby does not catch up"; as_server tail -n 15 "$S/data/server.log"; finish; exit 1; }
+  mirror_same "$S" "$1: the standby's tables agree" || true
+  on_p=$(query "$P" "SELECT digest('SELECT ctid, * FROM c', 'enable_seqscan')")
+  on_s=$(query "$S" "SELECT digest('SELECT ctid, * FROM c', 'enable_seqscan')")
+  check "$1: the standby has the primary's rows" "$on_s" "$on_p"
+}
+
+# ---- queries on the standby meanwhile ----
+# A transaction looks at its snapshot of h and c several times, slowly. Each look must say the same of both; a conflict ends it.
+
+readers() {
+  local number=$1 path settings=("enable_seqscan" "enable_indexscan" "enable_bitmapscan" "enable_indexonlyscan" "vectorized")
+  path=${settings[$((number % ${#settings[@]}))]}
+  local columns='*'
+  if [ "$path" = enable_indexonlyscan ]; then columns='id'; fi
+  cat << SQL
+\\set ON_ERROR_STOP 0
+\\set VERBOSITY verbose
+SET client_min_messages = warning;
+SQL
+  local i
+  for ((i = 0; i < 400; i++)); do
+    cat << SQL
+\\if \`test -e '$SCRATCH/done' && echo true || echo false\`
+\\q
+\\endif
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT digest('SELECT $columns FROM h WHERE id >= 0', 'enable_seqscan') AS h \\gset
+SELECT digest('SELECT $columns FROM c WHERE id >= 0', '$path') AS first \\gset
+DECLARE slow CURSOR FOR SELECT id FROM c;
+FETCH 100 FROM slow \\g /dev/null
+SELECT pg_sleep($((i % 3)) * 0.2 + 0.05) \\g /dev/null
+SELECT digest('SELECT $columns FROM c WHERE id >= 0', '$path') AS second \\gset
+SELECT count(*) AS ids FROM c WHERE id >= 0 \\gset
+MOVE FORWARD ALL FROM slow
+COMMIT;
+\\if :{?second}
+\\echo look :h : :first : :second
+\\endif
+\\unset second
+SQL
+  done
+}
+
+rm -f "$SCRATCH/done"
+pids=()
+for number in 0 1 2 3 4; do
+  readers "$number" > "$SCRATCH/reader$number.sql"
+  PGHOST=$(cluster_host "$S") "$PGBIN/psql" -X -d postgres -f "$SCRATCH/reader$number.sql" > "$SCRATCH/reader$number.out" 2>&1 &
+  pids+=($!)
+done
+
+# ---- what the primary does ----
+
+for ((i = 0; i < rounds; i++)); do
+  random 9
+  sql "$P" -o /dev/null -c "SELECT add(2500)" -c "SELECT add(300)" -c "SELECT add(300)" \
+    -c "SELECT on_both('UPDATE \$t SET k = k + 1, v = ''u'' WHERE id % 31 = $R')" \
+    -c "SELECT on_both('UPDATE \$t SET n = n + 1 WHERE id % 29 = $R')" \
+    -c "SELECT on_both('DELETE FROM \$t WHERE id % 9 = $R')" \
+    -c "BEGIN" -c "SELECT add(1500)" -c "ROLLBACK" \
+    -c "VACUUM c" -c "SELECT txid_current()" -c "VACUUM c"
+  case $((i % 4)) in
+    0) sql "$P" -o /dev/null -c "SELECT on_both('DELETE FROM \$t WHERE id > (SELECT last_value - 3000 FROM ids)')" -c "VACUUM c" -c "SELECT txid_current()" -c "VACUUM (FREEZE) c" ;;
+    1) sql "$P" -o /dev/null -c "CHECKPOINT" -c "SELECT on_both('DELETE FROM \$t WHERE id < (SELECT last_value - 9000 FROM ids)')" -c "VACUUM c" -c "SELECT txid_current()" -c "VACUUM c" ;;
+    2) sql "$P" -o /dev/null -c "VACUUM FULL c" -c "SELECT add(300)" -c "REINDEX TABLE CONCURRENTLY c" ;;
+    3) sql "$P" -o /dev/null -c "BEGIN" -c "ALTER TABLE h ADD COLUMN extra$i int DEFAULT $i" -c "ALTER TABLE c ADD COLUMN extra$i int DEFAULT $i" -c "COMMIT" \
+      -c "CREATE INDEX ON c (v)" ;;
+  esac
+  if [ "$i" = $((rounds / 2)) ]; then same_on_both "half-way"; fi
+done
+same_on_both "at the end"
+touch "$SCRATCH/done"
+for pid in "${pids[@]}"; do wait "$pid" || true; done
+
+looks=0 wrong=0 conflicts=0
+for number in 0 1 2 3 4; do
+  out=$SCRATCH/reader$number.out
+  looks=$((looks + $(grep -c '^look' "$out" || true)))
+  wrong=$((wrong + $(grep '^look' "$out" | awk -F' : ' '{ sub("look ", "", $1); if ($1 != $2 || $2 != $3) print }' | tee -a "$SCRATCH/wrong" | wc -l)))
+  conflicts=$((conflicts + $(grep -cE 'ERROR:  40001:|FATAL:  40001:|40P01' "$out" || true)))
+done
+# 42703 and XX001 are no conflicts; what follows an error in its transaction (25P02) is no news.
+other=$(cat "$SCRATCH"/reader*.out | grep -aE 'ERROR|FATAL|PANIC' | grep -avE '40001:|25P02|40P01|34000|57P01' | sort | uniq -c || true)
+check "queries on the standby saw no wrong rows" "$wrong" 0
+if [ "$wrong" != 0 ]; then head -n 5 "$SCRATCH/wrong"; fi
+check "queries on the standby failed by conflicts alone" "$other" ""
+if [ "$looks" -gt 20 ]; then ok "$looks transactions on the standby, $conflicts conflicts"; else not_ok "only $looks transactions on the standby ended"; fi
+
+# ---- promotion ----
+
+as_server "$PGBIN/pg_ctl" -w -s -t 60 -D "$S/data" promote
+mirror_same "$S" "promoted: the tables agree" || true
+sql "$S" -o /dev/null -c "SELECT add(3000)" -c "SELECT add(200)" -c "SELECT on_both('UPDATE \$t SET k = k + 1 WHERE id % 5 = 0')" \
+  -c "SELECT on_both('DELETE FROM \$t WHERE id % 5 = 1')" -c "VACUUM c" -c "SELECT txid_current()" -c "VACUUM c"
+mirror_same "$S" "promoted, written and vacuumed: the tables agree" || true
+no_crash "$P"
+no_crash "$S"
+check "no record was inconsistent" "$(as_server grep -a 'inconsistent page found' "$S/data/server.log" | head -n 3 || true)" ""
+finish
