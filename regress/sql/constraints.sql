@@ -153,9 +153,9 @@ UPDATE rows SET v = 'not key' WHERE id % 1000 = 32;
 SELECT r.state, count(*), count(rows.id), sum(refs.row - refs.id) FROM refs LEFT JOIN rows ON refs.row = rows.id LEFT JOIN rows r ON r.id / 1000 = refs.id / 1000 AND r.id % 1000 = 1 GROUP BY r.state ORDER BY r.state;
 ALTER TABLE refs DROP CONSTRAINT refs_row_fkey;
 DELETE FROM rows WHERE id = 3040;
-ALTER TABLE refs ADD CONSTRAINT refs_row_fkey FOREIGN KEY (row) REFERENCES rows ON DELETE SET NULL ON UPDATE RESTRICT;
+ALTER TABLE refs ADD CONSTRAINT refs_row_fkey FOREIGN KEY (row) REFERENCES rows ON DELETE SET NULL;
 DELETE FROM refs WHERE row = 3040;
-ALTER TABLE refs ADD CONSTRAINT refs_row_fkey FOREIGN KEY (row) REFERENCES rows ON DELETE SET NULL ON UPDATE RESTRICT;
+ALTER TABLE refs ADD CONSTRAINT refs_row_fkey FOREIGN KEY (row) REFERENCES rows ON DELETE SET NULL;
 DELETE FROM rows WHERE id % 1000 = 41;
 UPDATE rows SET id = id + 500 WHERE id = 3042;
 SELECT count(*) FROM refs WHERE row IS NULL;
@@ -180,11 +180,5 @@ DELETE FROM tree WHERE id = 5;
 SELECT count(*), sum(id) FROM tree;
 INSERT INTO tree VALUES (5000, 5001);
 
-\if :pg18
-CREATE TABLE periods (id int4range, during daterange, PRIMARY KEY (id, during WITHOUT OVERLAPS));
-INSERT INTO periods SELECT int4range(i, i + 1), daterange('2020-01-01', '2021-01-01') FROM generate_series(1, 300) i;
-INSERT INTO periods VALUES ('[5,6)', '[2020-06-01,2022-01-01)');
-INSERT INTO periods VALUES ('[5,6)', '[2021-01-01,2022-01-01)');
-\endif
 SET client_min_messages = warning;
 DROP SCHEMA constraints CASCADE;

@@ -221,11 +221,6 @@ COPY parts (id, state, k) FROM stdin;
 50001	copied	1
 \.
 SELECT tableoid::regclass, * FROM parts WHERE state = 'copied' ORDER BY id;
-\if :pg17
-CREATE TABLE default_am (a int) PARTITION BY LIST (a) USING heap;
-CREATE TABLE default_am_1 PARTITION OF default_am FOR VALUES IN (1);
-SELECT amname FROM pg_class c JOIN pg_am a ON a.oid = relam WHERE relname = 'default_am_1';
-\endif
 -- inheritance with other column orders
 CREATE TABLE parent (a int, b text, c int);
 CREATE TABLE child (c int, d float8, a int, b text);

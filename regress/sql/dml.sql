@@ -160,12 +160,6 @@ UPDATE made SET c = c + 1 WHERE a % 100 = 0;
 UPDATE made SET d = 1;
 SELECT count(*), sum(a), sum(b), sum(c), sum(d), min(e), max(f) = '2020-01-01 00:00+00' FROM made;
 SELECT a, b, c, d, e FROM made WHERE a % 100 = 0 ORDER BY a;
-\if :pg18
-ALTER TABLE made ADD COLUMN g int GENERATED ALWAYS AS (c + a) VIRTUAL;
-SELECT sum(g) FROM made WHERE g > 100;
-UPDATE made SET c = 0 WHERE g = 802 RETURNING WITH (OLD AS o, NEW AS n) o.a, o.c, o.d, o.g, n.c, n.d, n.g;
-\endif
-
 -- copy
 COPY rows (id, v) FROM stdin;
 70001	copied

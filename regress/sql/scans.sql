@@ -120,9 +120,6 @@ SELECT count(*), sum(id) FROM rows WHERE k < 5 AND id > 2000;
 ROLLBACK;
 CREATE INDEX rows_id ON rows (id);
 CREATE INDEX rows_k ON rows (k) WHERE n IS NOT NULL;
-\if :pg17
-CREATE INDEX rows_brin_like ON rows USING gin (to_tsvector('simple', v));
-\endif
 SET enable_seqscan = off;
 SELECT count(*), sum(id) FROM rows WHERE id > 0;
 SELECT count(*), sum(n) FROM rows WHERE id BETWEEN 2000 AND 8100;

@@ -135,7 +135,7 @@ CREATE TABLE compared (i int, f float8, n numeric, c char(5), v interval, j json
 INSERT INTO compared SELECT i, CASE i % 4 WHEN 0 THEN '-0' WHEN 1 THEN '0' WHEN 2 THEN 'NaN' ELSE i::text END::float8, CASE i % 3 WHEN 0 THEN '1.0' WHEN 1 THEN '1.00' ELSE 'NaN' END::numeric,
     CASE i % 2 WHEN 0 THEN 'a' ELSE 'a  ' END, CASE i % 3 WHEN 0 THEN '1 month' WHEN 1 THEN '30 days' ELSE '720 hours' END::interval,
     CASE i % 2 WHEN 0 THEN '{"a": 1.0}' ELSE '{"a": 1.00}' END::jsonb, CASE i % 2 WHEN 0 THEN '[1.0,2)' ELSE '[1.00,2.0)' END::numrange, chr(65 + i % 60) FROM generate_series(1, 600) i;
-SELECT count(*) FILTER (WHERE f = 0), count(*) FILTER (WHERE f = 'NaN'), count(*) FILTER (WHERE f > 1e300), count(DISTINCT f), min(f), max(f) FROM compared;
+SELECT count(*) FILTER (WHERE f = 0), count(*) FILTER (WHERE f = 'NaN'), count(*) FILTER (WHERE f > 1e300), count(DISTINCT f), min(f) = 0 AS zero, max(f) FROM compared;
 SELECT count(*) FROM compared WHERE f = 0;
 SELECT count(*) FROM compared WHERE f = '-0';
 SELECT count(*) FROM compared WHERE f = 'NaN';

@@ -7,6 +7,7 @@
 use super::group::builder::{self, RowBuilder};
 use super::group::{cache, head::InsertRun, types, writer};
 use super::storage::directory::{self, Change, Entry, EntryKind, SlotAddress};
+use super::storage::extent;
 use super::{heap, options, slot, storage, tid};
 use crate::{guc, ports};
 use core::cell::RefCell;
@@ -330,6 +331,9 @@ unsafe fn write_buffer(rel: pg_sys::Relation, buffer: &Buffer) {
             first + directory::row_blocks(rows.rows),
         );
         change.commit();
+        if entry.extent_pages > 0 {
+            extent::settle(rel, &[entry.extent]);
+        }
         cache::forget(rel);
     }
 }

@@ -5,6 +5,7 @@ use crate::am::group::{cache, writer};
 use crate::am::options::TableOptions;
 use crate::am::storage;
 use crate::am::storage::directory::{self, Change, Entry, EntryKind};
+use crate::am::storage::extent;
 use pgrx::pg_sys;
 
 /// Collects rows and writes full groups.
@@ -70,6 +71,7 @@ impl ColumnsWriter {
                 ..written
             });
             change.commit();
+            extent::settle(self.rel, &[written.extent]);
             cache::forget(self.rel);
         }
     }

@@ -115,7 +115,7 @@ unsafe fn check_extents(rel: pg_sys::Relation, snapshot: &Snapshot) {
         let main = pg_sys::ForkNumber::MAIN_FORKNUM;
         let blocks = u64::from(pg_sys::RelationGetNumberOfBlocksInFork(rel, main));
         for (slot, entry) in &snapshot.entries {
-            if entry.kind > EntryKind::Free as u8
+            if entry.kind > EntryKind::Pending as u8
                 || u64::from(entry.extent) + u64::from(entry.extent_pages) > blocks
                 || u64::from(entry.tid_map) + u64::from(entry.tid_map_pages) > blocks
                 || entry.tid_map_bytes as usize > entry.tid_map_pages as usize * PAYLOAD

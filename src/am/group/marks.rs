@@ -234,13 +234,15 @@ pub unsafe fn append(
             if tail != 0 {
                 pg_sys::UnlockReleaseBuffer(tail);
             }
+            pg_sys::UnlockReleaseBuffer(head_buffer);
             if full {
+                let block = pg_sys::BufferGetBlockNumber(spare);
                 pg_sys::UnlockReleaseBuffer(spare);
+                extent::settle(rel, &[block]);
             } else if spare != 0 {
-                // Somebody else added a page first; ours stays a free page until VACUUM finds it.
+                // Somebody else added a page first; ours stays pending until VACUUM finds it.
                 pg_sys::ReleaseBuffer(spare);
             }
-            pg_sys::UnlockReleaseBuffer(head_buffer);
             return true;
         }
     }

@@ -28,6 +28,8 @@ pub enum EntryKind {
     Merging = 3,
     /// An extent of free pages.
     Free = 4,
+    /// An extent that a transaction (or VACUUM, with no xid) is writing and that nothing else names yet.
+    Pending = 5,
 }
 
 /// One directory entry.
@@ -46,7 +48,7 @@ pub struct Entry {
     pub row_blocks: u32,
     /// Rows stored.
     pub rows: u32,
-    /// Owner of a reservation; for a free extent, the transaction from which on nobody needs its old contents.
+    /// Owner of a reservation or pending extent; for a free extent, the transaction from which on nobody needs its old contents.
     pub xid: u32,
     /// First page of the extent.
     pub extent: u32,

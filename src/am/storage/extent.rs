@@ -43,15 +43,17 @@ pub fn pages_for(bytes: usize) -> u32 {
 
 /// Takes `pages` contiguous pages: a free extent nobody needs any more, or new pages at the end of the file.
 ///
-/// New pages are formatted (as [`PageKind::Free`]) before their lock is released, so that heapam never takes one for a
-/// row page.
+/// New pages are formatted (as [`PageKind::Free`], owned by this transaction's xid) before their lock is released, so that
+/// heapam never takes one for a row page. The directory names the extent as pending until [`settle`] is told that something
+/// else does; after a crash or an error VACUUM finds it there.
 ///
 /// # Safety
 /// `rel` is an open relation of this access method with a metapage, locked for writing.
 pub unsafe fn allocate(rel: pg_sys::Relation, pages: u32) -> u32 {
     // SAFETY: as the caller's.
     unsafe {
-        if let Some(first) = take_free(rel, pages) {
+        let owner = pg_sys::GetTopTransactionIdIfAny().into_inner();
+        if let Some(first) = take_free(rel, pages, owner) {
             return first;
         }
         pg_sys::LockRelationForExtension(rel, pg_sys::ExclusiveLock as i32);
@@ -63,17 +65,43 @@ pub unsafe fn allocate(rel: pg_sys::Relation, pages: u32) -> u32 {
             }
             // Not logged: the page is logged with what is written to it. After a crash before that, it is a new page like
             // any other at the end of a file.
-            page::init(ports::buffer_page(buffer), PageKind::Free, 0);
+            page::init(ports::buffer_page(buffer), PageKind::Free, owner.into());
             pg_sys::MarkBufferDirty(buffer);
             pg_sys::UnlockReleaseBuffer(buffer);
         }
         pg_sys::UnlockRelationForExtension(rel, pg_sys::ExclusiveLock as i32);
+        let mut change = Change::begin(rel);
+        change.put(pending(first, pages, owner));
+        change.commit();
         first
     }
 }
 
+fn pending(extent: u32, extent_pages: u32, owner: u32) -> Entry {
+    Entry { kind: EntryKind::Pending as u8, xid: owner, extent, extent_pages, ..Entry::default() }
+}
+
+/// Takes pending entries out of the directory, by the first pages of their extents, which something else names now.
+///
+/// # Safety
+/// As [`allocate`].
+pub unsafe fn settle(rel: pg_sys::Relation, extents: &[u32]) {
+    // SAFETY: as the caller's; the entries are this backend's own.
+    unsafe {
+        for (slot, entry) in super::directory::read(rel).entries {
+            if entry.is(EntryKind::Pending) && extents.contains(&entry.extent) {
+                let mut change = Change::begin(rel);
+                if change.get(slot) == entry {
+                    change.set(slot, Entry::default());
+                }
+                change.commit();
+            }
+        }
+    }
+}
+
 /// Takes pages from the smallest free extent that is large enough and that no snapshot can need.
-unsafe fn take_free(rel: pg_sys::Relation, pages: u32) -> Option<u32> {
+unsafe fn take_free(rel: pg_sys::Relation, pages: u32, owner: u32) -> Option<u32> {
     // SAFETY: as `allocate`.
     unsafe {
         let snapshot = super::directory::read(rel);
@@ -97,7 +125,13 @@ unsafe fn take_free(rel: pg_sys::Relation, pages: u32) -> Option<u32> {
             extent_pages: entry.extent_pages - pages,
             ..entry
         };
-        change.set(slot, if rest.extent_pages == 0 { Entry::default() } else { rest });
+        let taken = pending(entry.extent, pages, owner);
+        if rest.extent_pages == 0 {
+            change.set(slot, taken);
+        } else {
+            change.set(slot, rest);
+            change.put(taken);
+        }
         change.commit();
         crate::am::standby::conflict(rel, entry.xid.into());
         Some(entry.extent)

@@ -10,7 +10,7 @@ use crate::am::group::head::{self, InsertRun};
 use crate::am::group::marks::Mark;
 use crate::am::group::{Group, cache, marks, types, writer};
 use crate::am::options;
-use crate::am::storage::directory::{Change, Entry, EntryKind, SlotAddress};
+use crate::am::storage::directory::{self, Change, Entry, EntryKind, SlotAddress};
 use crate::am::storage::page::{self, PageKind};
 use crate::am::storage::{extent, vm};
 use crate::am::tid;
@@ -193,10 +193,10 @@ unsafe fn rewrite(
         entry.kind = EntryKind::Columns as u8;
         writer::write_tid_map(rel, &mut entry, &map);
         if replace(rel, &victims, Some(entry)) {
+            extent::settle(rel, &[entry.extent, entry.tid_map]);
             return true;
         }
-        free(rel, Entry { xid: 0, ..extent::free_entry(entry.extent, entry.extent_pages) });
-        free(rel, Entry { xid: 0, ..extent::free_entry(entry.tid_map, entry.tid_map_pages) });
+        discard(rel, &[entry.extent, entry.tid_map]);
         cache::forget(rel);
         false
     }
@@ -339,7 +339,7 @@ unsafe fn move_group(rel: pg_sys::Relation, group: &Rc<Group>) -> bool {
         let old = group.entry;
         let first = extent::allocate(rel, old.extent_pages);
         if first >= old.extent {
-            free(rel, Entry { xid: 0, ..extent::free_entry(first, old.extent_pages) });
+            discard(rel, &[first]);
             cache::forget(rel);
             return false;
         }
@@ -368,12 +368,27 @@ unsafe fn move_group(rel: pg_sys::Relation, group: &Rc<Group>) -> bool {
         (*head::at(rel, page, group.id)).replaced = 1;
         pg_sys::GenericXLogFinish(state);
         pg_sys::UnlockReleaseBuffer(buffer);
+        extent::settle(rel, &[entry.extent, entry.tid_map]);
         free(rel, extent::free_entry(old.extent, old.extent_pages));
         if entry.tid_map != old.tid_map {
             free(rel, extent::free_entry(old.tid_map, old.tid_map_pages));
         }
         cache::forget(rel);
         true
+    }
+}
+
+/// Makes pending extents free again, which nobody but this backend ever knew.
+unsafe fn discard(rel: pg_sys::Relation, extents: &[u32]) {
+    // SAFETY: the entries are this backend's own.
+    unsafe {
+        for (slot, entry) in directory::read(rel).entries {
+            if entry.is(EntryKind::Pending) && extents.contains(&entry.extent) {
+                let mut change = Change::begin(rel);
+                change.set(slot, Entry { kind: EntryKind::Free as u8, xid: 0, ..entry });
+                change.commit();
+            }
+        }
     }
 }
 

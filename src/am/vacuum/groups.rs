@@ -1,6 +1,7 @@
 //! The row-group part of VACUUM: dead rows of groups, frozen runs, what became free.
 
 use super::hooks::{GroupCounts, GroupVacuum, Horizon, Target};
+use super::space::Unlisted;
 use super::{compact, merge};
 use crate::am::group::marks::{self, Mark};
 use crate::am::group::visibility::{self, InsertStatus};
@@ -30,6 +31,9 @@ pub struct Groups {
     reported: bool,
     counts: GroupCounts,
     visible_pages: u32,
+    /// Extents named by the directory when the vacuum began, ascending: first, end, removable.
+    extents: Vec<(u32, u32, bool)>,
+    unlisted: Unlisted,
 }
 
 impl Groups {
@@ -45,6 +49,26 @@ impl Groups {
             reported: false,
             counts: GroupCounts::default(),
             visible_pages: 0,
+            extents: Vec::new(),
+            unlisted: Unlisted::default(),
+        }
+    }
+
+    unsafe fn read_extents(&mut self) {
+        // SAFETY: the relation is open.
+        unsafe {
+            let Some(directory) = cache::open(self.rel) else { return };
+            for (_, entry) in &directory.directory.entries {
+                let removable = entry.is(EntryKind::Free);
+                if entry.extent_pages > 0 {
+                    let end = entry.extent + entry.extent_pages;
+                    self.extents.push((entry.extent, end, removable));
+                }
+                if entry.tid_map_pages > 0 {
+                    self.extents.push((entry.tid_map, entry.tid_map + entry.tid_map_pages, false));
+                }
+            }
+            self.extents.sort_unstable();
         }
     }
 
@@ -221,7 +245,18 @@ impl GroupVacuum for Groups {
             merge::finish_interrupted(self.rel, target.strategy);
             self.stubs = StubIndex::read(self.rel);
             self.find_leftovers();
+            self.read_extents();
         }
+    }
+
+    fn listed(&self, block: u32) -> Option<bool> {
+        let at = self.extents.partition_point(|(first, _, _)| *first <= block).checked_sub(1)?;
+        let (_, end, removable) = self.extents[at];
+        (block < end).then_some(removable)
+    }
+
+    fn unlisted(&mut self, block: u32, kind: u16, owner: u64) {
+        self.unlisted.note(block, kind, owner);
     }
 
     fn may_have_stubs(&self) -> bool {
@@ -297,6 +332,7 @@ impl GroupVacuum for Groups {
         unsafe {
             self.freeze(target, horizon);
             let mut changed = self.drop_empty();
+            changed |= self.unlisted.reclaim(self.rel);
             let moved = merge::merge_row_pages(target);
             changed |= moved > 0;
             changed |= compact::compact(self.rel);

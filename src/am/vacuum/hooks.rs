@@ -127,6 +127,14 @@ pub trait GroupVacuum {
         0
     }
 
+    /// Whether the directory names a block, so that it need not be read: `Some(true)` if it may be cut off.
+    fn listed(&self, _block: u32) -> Option<bool> {
+        None
+    }
+
+    /// Called with each column page that the directory does not name.
+    fn unlisted(&mut self, _block: u32, _kind: u16, _owner: u64) {}
+
     /// Whether a column page at the end of the file may be cut off.
     fn column_page_removable(&self, _block: u32, _kind: u16) -> bool {
         false

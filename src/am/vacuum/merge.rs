@@ -224,6 +224,7 @@ impl Batch {
             let mut change = Change::begin(rel);
             let slot = change.put(entry);
             change.commit();
+            extent::settle(rel, &[entry.extent, entry.tid_map]);
             let moved: Vec<bool> = self
                 .pages
                 .iter()
@@ -303,6 +304,9 @@ unsafe fn publish(
         let mut change = Change::begin(rel);
         change.set(slot, final_entry);
         change.commit();
+        if final_entry.tid_map != entry.tid_map {
+            extent::settle(rel, &[final_entry.tid_map]);
+        }
         for (first, pages) in obsolete {
             free(rel, extent::free_entry(first, pages));
         }
@@ -329,7 +333,7 @@ pub unsafe fn free(rel: pg_sys::Relation, entry: Entry) {
 }
 
 /// Runs of consecutive numbers, as first and count.
-fn ranges(mut numbers: Vec<u32>) -> Vec<(u32, u32)> {
+pub(super) fn ranges(mut numbers: Vec<u32>) -> Vec<(u32, u32)> {
     numbers.sort_unstable();
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for number in numbers {

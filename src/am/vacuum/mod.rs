@@ -35,6 +35,7 @@ pub mod page;
 pub mod prune;
 mod report;
 mod scan;
+mod space;
 mod truncate;
 pub mod versions;
 

@@ -116,6 +116,12 @@ impl LockedPage {
         unsafe { ports::buffer_page(self.buffer) }
     }
 
+    /// Kind and owner of a column page.
+    pub fn column_identity(&self) -> Option<(u16, u64)> {
+        // SAFETY: the page is locked.
+        unsafe { storage::page::identify(self.page()) }
+    }
+
     /// Kind of a column page, `None` for a row page, an empty one or a new one.
     pub fn column_kind(&self) -> Option<u16> {
         // SAFETY: the page is locked.

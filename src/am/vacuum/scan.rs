@@ -65,6 +65,12 @@ impl Vacuum {
     /// One page of the first pass; returns whether it freed space for good.
     unsafe fn scan_page(&mut self, block: u32) -> bool {
         let (rel, strategy) = (self.target.rel, self.target.strategy);
+        if let Some(removable) = self.groups.listed(block) {
+            if !removable {
+                self.counts.nonempty_pages = block + 1;
+            }
+            return false;
+        }
         // SAFETY: the block was inside the relation when the vacuum began, and only VACUUM truncates.
         unsafe {
             let mut page = LockedPage::read_for_cleanup_or_share(rel, block, strategy);
@@ -77,7 +83,8 @@ impl Vacuum {
                 }
                 return false;
             }
-            if let Some(kind) = page.column_kind() {
+            if let Some((kind, owner)) = page.column_identity() {
+                self.groups.unlisted(block, kind, owner);
                 if !self.groups.column_page_removable(block, kind) {
                     self.counts.nonempty_pages = block + 1;
                 }
