@@ -72,29 +72,6 @@ pub unsafe fn init(page: Page, kind: PageKind, owner: u64) {
     }
 }
 
-/// Turns a row page into a moved one. Only header and special space change, so that the WAL record is small; what is left
-/// of the rows has no line pointers any more.
-///
-/// # Safety
-/// `page` is the registered copy of a row page under a cleanup lock.
-pub unsafe fn retire(page: Page, owner: u64) {
-    // SAFETY: the header and the last 16 bytes are inside the page.
-    unsafe {
-        let header = page.cast::<pg_sys::PageHeaderData>();
-        (*header).pd_flags = 0;
-        (*header).pd_lower = PAGE_HEADER as u16;
-        (*header).pd_upper = PAGE_HEADER as u16;
-        (*header).pd_special = SPECIAL as u16;
-        (*header).pd_prune_xid = pg_sys::InvalidTransactionId;
-        page.add(SPECIAL).cast::<Special>().write(Special {
-            magic: MAGIC,
-            kind: PageKind::Moved as u16,
-            version: LAYOUT_VERSION,
-            owner,
-        });
-    }
-}
-
 /// The kind and owner of a column page, or `None` for a row page or an empty one.
 ///
 /// # Safety

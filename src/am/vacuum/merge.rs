@@ -253,8 +253,10 @@ unsafe fn move_page(
             return false;
         }
         let state = pg_sys::GenericXLogStart(rel);
-        let page = pg_sys::GenericXLogRegisterBuffer(state, locked.buffer(), 0).cast();
-        page::retire(page, group.into());
+        // Nothing of the rows stays: their hint bits, which are not logged, would differ on a standby.
+        let whole = pg_sys::GENERIC_XLOG_FULL_IMAGE as i32;
+        let page = pg_sys::GenericXLogRegisterBuffer(state, locked.buffer(), whole).cast();
+        page::init(page, PageKind::Moved, group.into());
         pg_sys::GenericXLogFinish(state);
         drop(locked);
         pg_sys::RecordPageWithFreeSpace(rel, block, 0);
