@@ -99,6 +99,12 @@ pub unsafe fn fetch(
             if block < (*fetch).blocks {
                 let continued = *call_again;
                 if request.search_page(physical) {
+                    if slot::holds_stub(slot) {
+                        // The line pointer was reused since the index entry was read. A stub answers to its row's TID only.
+                        pg_sys::ExecClearTuple(slot);
+                        *call_again = false;
+                        return false;
+                    }
                     heap::publish_tid(rel, slot);
                     *tid = (*slot).tts_tid;
                     return true;
@@ -380,7 +386,11 @@ pub unsafe fn row_version(
                 // VACUUM may move the page between the two looks at it; then the row is in a group.
                 if is_row_page(rel, tid::block_of(&physical)) {
                     if heap::fetch_row_version(rel, physical, snapshot, slot) {
-                        return true;
+                        let stub = slot::holds_stub(slot);
+                        if stub {
+                            pg_sys::ExecClearTuple(slot);
+                        }
+                        return !stub;
                     }
                     if is_row_page(rel, tid::block_of(&physical)) {
                         return false;

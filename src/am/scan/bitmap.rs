@@ -164,6 +164,13 @@ impl super::ScanState {
                 Some(offsets) => {
                     for &offset in offsets {
                         let start = tid::item_pointer(physical, offset);
+                        // A line pointer that was reused for a stub since the index was read names no row.
+                        if offset <= heap::max_offset(page)
+                            && heap::line_pointer_flags(page, offset) == pg_sys::LP_NORMAL
+                            && pages::is_stub(heap::tuple_at(self.rel, page, physical, offset).t_data)
+                        {
+                            continue;
+                        }
                         if let Some(found) = search_chain(self.rel, buffer, start, self.snapshot) {
                             rows.push(BitmapRow::Page(found.ip_posid));
                         }
