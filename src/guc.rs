@@ -157,6 +157,14 @@ pub fn register() {
         (-1, 1024),
         GucFlags::default(),
     );
+    reserve_prefix();
+}
+
+/// Makes unknown settings of this name an ERROR.
+#[allow(unsafe_code)]
+fn reserve_prefix() {
+    // SAFETY: a NUL-terminated constant.
+    unsafe { pgrx::pg_sys::MarkGUCPrefixReserved(c"pgcolumnar".as_ptr()) };
 }
 
 fn int(

@@ -231,6 +231,39 @@ END $$;
 SELECT count(*), sum(id) FROM rows WHERE state = 'deal';
 DELETE FROM rows WHERE state = 'deal';
 
+-- buffered rows by key: locked, changed, read by a cursor while the buffer is written
+BEGIN;
+\i :buffer
+SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off;
+SELECT id, v FROM rows WHERE id = 10020 FOR UPDATE;
+SELECT id, v FROM rows WHERE id = 10021 FOR KEY SHARE;
+UPDATE rows SET v = 'l' WHERE id = 10020 RETURNING id, v;
+DELETE FROM rows WHERE id = 10021 RETURNING id, v;
+SELECT count(*) FROM rows WHERE id > 10000;
+INSERT INTO rows (id, v) SELECT i, 'm' FROM generate_series(10101, 10110) i;
+DECLARE q CURSOR FOR SELECT id, v FROM rows WHERE id > 10098 ORDER BY id;
+FETCH 4 FROM q;
+UPDATE rows SET v = 'cur' WHERE CURRENT OF q;
+UPDATE rows SET id = id + 1000 WHERE id > 10105;
+FETCH 20 FROM q;
+SELECT id, v FROM rows WHERE id > 10100 ORDER BY id;
+ROLLBACK;
+-- triggers that read the table while rows come in, one by one and copied
+CREATE TABLE seen (id int, w int);
+CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT count(*) FROM seen) % 2 = 1 THEN new.w := (SELECT max(id) FROM seen); END IF;
+    RETURN new;
+END $$;
+CREATE TRIGGER look BEFORE INSERT ON seen FOR EACH ROW EXECUTE FUNCTION look();
+INSERT INTO seen SELECT i FROM generate_series(11, 20) i;
+COPY seen (id) FROM stdin;
+100
+101
+102
+\.
+SELECT * FROM seen ORDER BY id;
+
 -- repeatable read and a read-only transaction
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 \i :buffer

@@ -5,6 +5,7 @@
 
 use super::group::{Group, head::InsertRun, types};
 use crate::ports;
+use columnar_format::Vector;
 use core::ptr;
 use pgrx::pg_sys;
 use std::rc::Rc;
@@ -13,13 +14,76 @@ use std::rc::Rc;
 #[repr(C)]
 pub struct ColumnarSlot {
     heap: pg_sys::BufferHeapTupleTableSlot,
-    /// An `Rc<Group>` turned raw, or null for a tuple of a row page.
-    group: *const Group,
+    /// Whether the slot holds a row of a group, rather than a heap tuple or values.
+    holds_row: bool,
+    /// The group last held and its open vectors; null before the first row. Owned by [`StateOwner`].
+    state: *mut SlotState,
     rel: pg_sys::Relation,
     row: u32,
     run: InsertRun,
     xmax: pg_sys::TransactionId,
     arena: Arena,
+}
+
+/// A group and, per column, the vector that was read last: consecutive rows find it without a search.
+struct SlotState {
+    group: Rc<Group>,
+    columns: Vec<Option<OpenVector>>,
+}
+
+struct OpenVector {
+    vector: Rc<Vector>,
+    first: u32,
+    end: u32,
+}
+
+/// Drops a slot's state with the slot's memory context, since a slot is not released after an ERROR.
+#[repr(C)]
+struct StateOwner {
+    callback: pg_sys::MemoryContextCallback,
+    state: *mut SlotState,
+}
+
+unsafe extern "C-unwind" fn drop_state(owner: *mut core::ffi::c_void) {
+    // SAFETY: the owner is allocated in the context that is going away, and its state came from `Box::into_raw`.
+    unsafe {
+        let owner = owner.cast::<StateOwner>();
+        let state = core::mem::replace(&mut (*owner).state, ptr::null_mut());
+        if !state.is_null() {
+            drop(Box::from_raw(state));
+        }
+    }
+}
+
+impl ColumnarSlot {
+    /// Makes a group the slot's.
+    unsafe fn open_group(&mut self, group: &Rc<Group>) {
+        // SAFETY: the state lives as long as the slot's memory context.
+        unsafe {
+            if self.state.is_null() {
+                let fresh = SlotState { group: group.clone(), columns: Vec::new() };
+                self.state = Box::into_raw(Box::new(fresh));
+                let context = self.heap.base.base.tts_mcxt;
+                let owner = pg_sys::MemoryContextAllocZero(context, size_of::<StateOwner>())
+                    .cast::<StateOwner>();
+                (*owner).state = self.state;
+                (*owner).callback.func = Some(drop_state);
+                (*owner).callback.arg = owner.cast();
+                pg_sys::MemoryContextRegisterResetCallback(context, &raw mut (*owner).callback);
+                return;
+            }
+            let state = &mut *self.state;
+            if !Rc::ptr_eq(&state.group, group) {
+                state.group = group.clone();
+                state.columns.clear();
+            }
+        }
+    }
+
+    fn state(&mut self) -> &mut SlotState {
+        // SAFETY: only asked while the slot holds a row, that is after `open_group`.
+        unsafe { &mut *self.state }
+    }
 }
 
 /// Memory for the by-reference values of the slot's row.
@@ -154,7 +218,7 @@ pub unsafe fn as_buffer_slot<R>(
         if !is_ours(slot) {
             return call(slot);
         }
-        if !columnar(slot).group.is_null() {
+        if columnar(slot).holds_row {
             pg_sys::ExecClearTuple(slot);
         }
         (*slot).tts_ops = &raw const pg_sys::TTSOpsBufferHeapTuple;
@@ -179,15 +243,16 @@ pub unsafe fn store_row(
     // SAFETY: as the caller's.
     unsafe {
         let inner = columnar(slot);
-        if ptr::eq(inner.group, Rc::as_ptr(group)) {
+        if inner.holds_row {
             // The common case of a scan: only the row changes.
             inner.arena.reset();
             (*slot).tts_nvalid = 0;
         } else {
             pg_sys::ExecClearTuple(slot);
-            inner.group = Rc::into_raw(group.clone());
             inner.arena.context = (*slot).tts_mcxt;
+            inner.holds_row = true;
         }
+        inner.open_group(group);
         inner.rel = rel;
         inner.row = row;
         inner.run = group.run(row);
@@ -223,20 +288,12 @@ pub unsafe fn store_values(
     }
 }
 
-unsafe fn drop_group(inner: &mut ColumnarSlot) {
-    if !inner.group.is_null() {
-        // SAFETY: the pointer came from `Rc::into_raw` in `store_row`.
-        unsafe { drop(Rc::from_raw(inner.group)) };
-        inner.group = ptr::null();
-    }
-}
-
 unsafe extern "C-unwind" fn clear(slot: *mut pg_sys::TupleTableSlot) {
     // SAFETY: slot operation on a slot of its kind; the server's clear handles the rest.
     unsafe {
         let inner = columnar(slot);
-        if !inner.group.is_null() {
-            drop_group(inner);
+        if inner.holds_row {
+            inner.holds_row = false;
             inner.arena.reset();
         }
         if let Some(clear) = heap_ops().clear {
@@ -249,7 +306,11 @@ unsafe extern "C-unwind" fn release(slot: *mut pg_sys::TupleTableSlot) {
     // SAFETY: as `clear`.
     unsafe {
         let inner = columnar(slot);
-        drop_group(inner);
+        inner.holds_row = false;
+        if !inner.state.is_null() {
+            // The state itself goes with its memory context.
+            inner.state().columns = Vec::new();
+        }
         if !inner.arena.context.is_null() {
             inner.arena.reset();
             inner.arena.free();
@@ -263,7 +324,7 @@ unsafe extern "C-unwind" fn release(slot: *mut pg_sys::TupleTableSlot) {
 unsafe extern "C-unwind" fn getsomeattrs(slot: *mut pg_sys::TupleTableSlot, natts: i32) {
     // SAFETY: as `clear`; a panic while decoding becomes an ERROR.
     unsafe {
-        if columnar(slot).group.is_null() {
+        if !columnar(slot).holds_row {
             if let Some(get) = heap_ops().getsomeattrs {
                 get(slot, natts);
             }
@@ -278,45 +339,52 @@ unsafe fn decode(slot: *mut pg_sys::TupleTableSlot, natts: i32) {
     // SAFETY: values and nulls have an entry for each attribute of the descriptor.
     unsafe {
         let inner = columnar(slot);
-        let group = Rc::from_raw(inner.group);
         let desc = (*slot).tts_tupleDescriptor;
         let first = (*slot).tts_nvalid as usize;
+        let state = &mut *inner.state;
+        if state.columns.len() < natts as usize {
+            state.columns.resize_with(natts as usize, || None);
+        }
         for index in first..natts as usize {
-            let (value, is_null) =
-                value_of(&group, inner.rel, desc, index, inner.row, &mut inner.arena);
+            let open = match &state.columns[index] {
+                Some(open) if (open.first..open.end).contains(&inner.row) => Some(open),
+                _ => {
+                    state.columns[index] = open_vector(&state.group, inner.rel, index, inner.row);
+                    state.columns[index].as_ref()
+                }
+            };
+            let (value, is_null) = match open {
+                None => {
+                    let mut is_null = true;
+                    let value = missing(desc, index, &mut is_null);
+                    (value, is_null)
+                }
+                Some(open) => {
+                    let layout = types::Layout { len: (*ports::TupleDescAttr(desc, index)).attlen };
+                    let stored = open.vector.get((inner.row - open.first) as usize);
+                    let value = types::to_datum(layout, stored, &mut inner.arena);
+                    (value.unwrap_or(pg_sys::Datum::null()), value.is_none())
+                }
+            };
             (*slot).tts_values.add(index).write(value);
             (*slot).tts_isnull.add(index).write(is_null);
         }
         (*slot).tts_nvalid = natts as i16;
-        let _ = Rc::into_raw(group);
     }
 }
 
-/// One value of a row, with missing and dropped columns as heap_getattr has them.
-unsafe fn value_of(
+/// The vector of a column that holds a row; `None` if the column was added after the group was written.
+fn open_vector(
     group: &Rc<Group>,
     rel: pg_sys::Relation,
-    desc: pg_sys::TupleDesc,
     index: usize,
     row: u32,
-    arena: &mut Arena,
-) -> (pg_sys::Datum, bool) {
-    // SAFETY: `index` is an attribute of the descriptor.
-    unsafe {
-        let Some(column) = group.column(rel, index) else {
-            let mut is_null = true;
-            let value = missing(desc, index, &mut is_null);
-            return (value, is_null);
-        };
-        let (vector, at) = column.locate(row);
-        let open = group.vector(rel, index, &column, vector);
-        let attribute = &*ports::TupleDescAttr(desc, index);
-        let wanted = types::Layout { len: attribute.attlen };
-        match types::to_datum(wanted, open.get(at), arena) {
-            Some(value) => (value, false),
-            None => (pg_sys::Datum::null(), true),
-        }
-    }
+) -> Option<OpenVector> {
+    let column = group.column(rel, index)?;
+    let (at, _) = column.locate(row);
+    let vector = group.vector(rel, index, &column, at);
+    let first = column.starts[at];
+    Some(OpenVector { end: first + vector.len() as u32, vector, first })
 }
 
 /// `getmissingattr`: the default of a column added without a rewrite.
@@ -333,7 +401,7 @@ unsafe extern "C-unwind" fn getsysattr(
     // SAFETY: as `clear`.
     unsafe {
         let inner = columnar(slot);
-        if inner.group.is_null() {
+        if !inner.holds_row {
             return match heap_ops().getsysattr {
                 Some(get) => get(slot, attnum, is_null),
                 None => pg_sys::Datum::null(),
@@ -353,7 +421,7 @@ unsafe extern "C-unwind" fn is_current_xact_tuple(slot: *mut pg_sys::TupleTableS
     // SAFETY: as `clear`.
     unsafe {
         let inner = columnar(slot);
-        if inner.group.is_null() {
+        if !inner.holds_row {
             return heap_ops().is_current_xact_tuple.is_some_and(|ask| ask(slot));
         }
         pg_sys::TransactionIdIsCurrentTransactionId(inner.run.xid.into())
@@ -387,7 +455,7 @@ unsafe fn form_tuple(slot: *mut pg_sys::TupleTableSlot) -> pg_sys::HeapTuple {
 unsafe extern "C-unwind" fn materialize(slot: *mut pg_sys::TupleTableSlot) {
     // SAFETY: as `clear`; a panic while decoding becomes an ERROR.
     unsafe {
-        if columnar(slot).group.is_null() {
+        if !columnar(slot).holds_row {
             if let Some(materialize) = heap_ops().materialize {
                 let tid = (*slot).tts_tid;
                 materialize(slot);
@@ -400,7 +468,7 @@ unsafe extern "C-unwind" fn materialize(slot: *mut pg_sys::TupleTableSlot) {
             let tuple = form_tuple(slot);
             pg_sys::MemoryContextSwitchTo(old);
             let inner = columnar(slot);
-            drop_group(inner);
+            inner.holds_row = false;
             inner.arena.reset();
             inner.heap.base.tuple = tuple;
             inner.heap.base.off = 0;
@@ -418,15 +486,14 @@ unsafe extern "C-unwind" fn copyslot(
     // SAFETY: `dst` is of this kind, `src` any.
     unsafe {
         let tid = (*src).tts_tid;
-        if is_ours(src) && !columnar(src).group.is_null() {
+        if is_ours(src) && columnar(src).holds_row {
             let from = columnar(src);
-            let group = Rc::from_raw(from.group);
+            let group = from.state().group.clone();
             let (rel, row, xmax) = (from.rel, from.row, from.xmax);
             store_row(dst, rel, &group, row, tid, xmax);
-            let _ = Rc::into_raw(group);
             return;
         }
-        if !columnar(dst).group.is_null() {
+        if columnar(dst).holds_row {
             clear(dst);
         }
         if let Some(copy) = heap_ops().copyslot {
@@ -439,7 +506,7 @@ unsafe extern "C-unwind" fn copyslot(
 unsafe extern "C-unwind" fn get_heap_tuple(slot: *mut pg_sys::TupleTableSlot) -> pg_sys::HeapTuple {
     // SAFETY: as `clear`.
     unsafe {
-        if !columnar(slot).group.is_null() {
+        if columnar(slot).holds_row {
             materialize(slot);
         }
         match heap_ops().get_heap_tuple {
@@ -454,7 +521,7 @@ unsafe extern "C-unwind" fn copy_heap_tuple(
 ) -> pg_sys::HeapTuple {
     // SAFETY: as `clear`.
     unsafe {
-        if columnar(slot).group.is_null() {
+        if !columnar(slot).holds_row {
             return match heap_ops().copy_heap_tuple {
                 Some(copy) => copy(slot),
                 None => ptr::null_mut(),
@@ -470,7 +537,7 @@ unsafe extern "C-unwind" fn copy_minimal_tuple(
 ) -> pg_sys::MinimalTuple {
     // SAFETY: as `clear`.
     unsafe {
-        if columnar(slot).group.is_null() {
+        if !columnar(slot).holds_row {
             return match heap_ops().copy_minimal_tuple {
                 Some(copy) => copy(slot),
                 None => ptr::null_mut(),
@@ -494,7 +561,7 @@ unsafe extern "C-unwind" fn copy_minimal_tuple(
 ) -> pg_sys::MinimalTuple {
     // SAFETY: as `clear`.
     unsafe {
-        if columnar(slot).group.is_null() {
+        if !columnar(slot).holds_row {
             return match heap_ops().copy_minimal_tuple {
                 Some(copy) => copy(slot, extra),
                 None => ptr::null_mut(),
@@ -520,7 +587,7 @@ pub unsafe fn holds_stub(slot: *mut pg_sys::TupleTableSlot) -> bool {
     // SAFETY: a heap tuple in the slot is readable while the slot holds it.
     unsafe {
         let tuple = (*slot.cast::<pg_sys::HeapTupleTableSlot>()).tuple;
-        columnar(slot).group.is_null()
+        !columnar(slot).holds_row
             && !tuple.is_null()
             && super::scan::pages::is_stub((*tuple).t_data)
     }
@@ -544,14 +611,7 @@ pub unsafe fn holds_heap_only(slot: *mut pg_sys::TupleTableSlot) -> bool {
 /// `slot` is a slot of this access method.
 pub unsafe fn row(slot: *mut pg_sys::TupleTableSlot) -> Option<(Rc<Group>, u32)> {
     let inner = columnar(slot);
-    if inner.group.is_null() {
-        return None;
-    }
-    // SAFETY: the slot's own reference keeps the group; a second one is taken for the caller.
-    unsafe {
-        Rc::increment_strong_count(inner.group);
-        Some((Rc::from_raw(inner.group), inner.row))
-    }
+    inner.holds_row.then(|| (inner.state().group.clone(), inner.row))
 }
 
 /// xmax of the heap tuple in a slot, as it stands.

@@ -128,7 +128,15 @@ unsafe fn make_stub(rel: pg_sys::Relation, group: &Rc<Group>, row: u32) -> pg_sy
         let mut values = vec![pg_sys::Datum::null(); natts];
         let mut nulls = vec![true; natts];
         let mut arena = Palloc(Vec::new());
-        for index in indexed_columns(rel) {
+        // Logical decoding reads the replica identity of the old row from the stub.
+        let decoded = ports::RelationIsLogicallyLogged(rel);
+        let full = pg_sys::REPLICA_IDENTITY_FULL as core::ffi::c_char;
+        let columns = if decoded && (*(*rel).rd_rel).relreplident == full {
+            (0..natts).collect()
+        } else {
+            indexed_columns(rel)
+        };
+        for index in columns {
             if index >= natts {
                 continue;
             }
@@ -140,7 +148,9 @@ unsafe fn make_stub(rel: pg_sys::Relation, group: &Rc<Group>, row: u32) -> pg_sy
             let (vector, at) = column.locate(row);
             let open = group.vector(rel, index, &column, vector);
             let value = open.get(at);
-            if matches!(value, columnar_format::Value::Bytes(b) if b.len() > MAX_STUB_VALUE) {
+            if !decoded
+                && matches!(value, columnar_format::Value::Bytes(b) if b.len() > MAX_STUB_VALUE)
+            {
                 continue;
             }
             let layout = types::Layout { len: (*ports::TupleDescAttr(desc, index)).attlen };

@@ -167,7 +167,9 @@ impl super::ScanState {
                         // A line pointer that was reused for a stub since the index was read names no row.
                         if offset <= heap::max_offset(page)
                             && heap::line_pointer_flags(page, offset) == pg_sys::LP_NORMAL
-                            && pages::is_stub(heap::tuple_at(self.rel, page, physical, offset).t_data)
+                            && pages::is_stub(
+                                heap::tuple_at(self.rel, page, physical, offset).t_data,
+                            )
                         {
                             continue;
                         }

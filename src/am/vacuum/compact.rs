@@ -234,12 +234,16 @@ unsafe fn append_column(
             }
             return;
         };
-        if !attribute.stored || column.meta.spec != attribute.spec {
+        if !attribute.stored {
             // A dropped column.
             for _ in kept {
                 to.push_null();
             }
             return;
+        }
+        let stored = column.meta.spec;
+        if stored.physical != attribute.spec.physical {
+            group.corrupt(rel, Some(index), "it holds values of another kind than the column's type");
         }
         let mut rest = kept;
         let mut within = Vec::new();
@@ -251,7 +255,12 @@ unsafe fn append_column(
             within.clear();
             within.extend(rest[..count].iter().map(|row| row - start));
             let open = group.vector(rel, index, &column, vector);
-            to.append_from_vector(&open, &within);
+            if stored == attribute.spec {
+                to.append_from_vector(&open, &within);
+            } else {
+                // The type was changed to one with the same form and another order (int to oid).
+                within.iter().for_each(|&row| to.push(open.get(row as usize)));
+            }
             rest = &rest[count..];
         }
     }

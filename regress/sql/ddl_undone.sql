@@ -1,0 +1,98 @@
+-- Schema changes that a rolled back savepoint takes back under buffered rows.
+\getenv dir PG_ABS_SRCDIR
+\set schema ddl_undone
+\set start :dir '/sql/include/start.sql'
+\i :start
+-- a savepoint's rollback takes back columns that buffered rows were written with
+CREATE TABLE undone (id int PRIMARY KEY, v text);
+BEGIN;
+INSERT INTO undone SELECT i, 'a' FROM generate_series(1, 50) i;
+SAVEPOINT a;
+ALTER TABLE undone ADD COLUMN f int DEFAULT 9;
+INSERT INTO undone SELECT i, 'b' FROM generate_series(51, 100) i;
+ROLLBACK TO a;
+INSERT INTO undone SELECT i, 'c' FROM generate_series(51, 80) i;
+COMMIT;
+SELECT v, count(*) FROM undone GROUP BY v ORDER BY v;
+SELECT undone FROM undone WHERE id IN (1, 60) ORDER BY id;
+BEGIN;
+SAVEPOINT a;
+ALTER TABLE undone DROP COLUMN v;
+INSERT INTO undone SELECT i FROM generate_series(101, 150) i;
+ROLLBACK TO a;
+INSERT INTO undone SELECT i, 'd' FROM generate_series(101, 110) i;
+COMMIT;
+SELECT v, count(*) FROM undone GROUP BY v ORDER BY v;
+BEGIN;
+SAVEPOINT a;
+ALTER TABLE undone ADD COLUMN f int;
+INSERT INTO undone VALUES (201, 'e', 1);
+ROLLBACK TO a;
+ALTER TABLE undone ADD COLUMN g text;
+INSERT INTO undone SELECT i, 'f', 'text ' || i FROM generate_series(201, 210) i;
+COMMIT;
+SELECT * FROM undone WHERE id BETWEEN 201 AND 203 ORDER BY id;
+BEGIN;
+SAVEPOINT a;
+ALTER TABLE undone ADD COLUMN h text;
+INSERT INTO undone VALUES (211, 'e', 'g', 'h');
+ROLLBACK TO a;
+ALTER TABLE undone ADD COLUMN h int;
+INSERT INTO undone SELECT i, 'f', 'text ' || i, i FROM generate_series(211, 220) i;
+COMMIT;
+SELECT * FROM undone WHERE id BETWEEN 211 AND 213 ORDER BY id;
+BEGIN;
+SAVEPOINT a;
+ALTER TABLE undone ADD COLUMN x text;
+INSERT INTO undone (id, x) SELECT i, 'x' FROM generate_series(301, 600) i;
+ROLLBACK TO a;
+COMMIT;
+ALTER TABLE undone ADD COLUMN y int DEFAULT 4;
+INSERT INTO undone (id, y) SELECT i, i FROM generate_series(301, 600) i;
+SELECT count(*), sum(y) FROM undone;
+VACUUM (FREEZE) undone;
+UPDATE undone SET v = 'q' WHERE id > 300;
+VACUUM undone;
+SELECT count(*), sum(y), sum(h) FROM undone;
+-- and truncations and rewrites
+BEGIN;
+INSERT INTO undone (id, v) SELECT i, 'g' FROM generate_series(601, 650) i;
+SAVEPOINT a;
+TRUNCATE undone;
+INSERT INTO undone (id, v) SELECT i, 't' FROM generate_series(1, 250) i;
+ROLLBACK TO a;
+INSERT INTO undone (id, v) SELECT i, 'h' FROM generate_series(651, 700) i;
+COMMIT;
+BEGIN;
+INSERT INTO undone (id, v) SELECT i, 'i' FROM generate_series(701, 750) i;
+SAVEPOINT a;
+ALTER TABLE undone ALTER id TYPE bigint;
+INSERT INTO undone (id, v) SELECT i, 't' FROM generate_series(751, 800) i;
+ROLLBACK TO a;
+INSERT INTO undone (id, v) SELECT i, 'j' FROM generate_series(751, 800) i;
+COMMIT;
+SELECT v, count(*), sum(id) FROM undone GROUP BY v ORDER BY v;
+BEGIN;
+SAVEPOINT a;
+INSERT INTO undone (id, v) SELECT i, 'k' FROM generate_series(901, 950) i;
+SAVEPOINT b;
+TRUNCATE undone;
+RELEASE b;
+INSERT INTO undone (id, v) SELECT i, 'l' FROM generate_series(1, 30) i;
+SAVEPOINT d;
+DROP TABLE undone;
+ROLLBACK TO d;
+COMMIT;
+SELECT v, count(*), sum(id) FROM undone GROUP BY v ORDER BY v;
+BEGIN;
+DROP TABLE undone;
+CREATE TABLE undone (id int);
+INSERT INTO undone SELECT generate_series(1, 10);
+DROP TABLE undone;
+CREATE TABLE undone (id int, w int);
+INSERT INTO undone SELECT i, i FROM generate_series(1, 10) i;
+COMMIT;
+SELECT count(*), sum(w) FROM undone;
+
+SET client_min_messages = warning;
+DROP SCHEMA ddl_undone CASCADE;
