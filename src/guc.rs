@@ -46,6 +46,8 @@ pub static COMPRESSION_LEVEL: GucSetting<i32> = GucSetting::<i32>::new(3);
 pub static ROW_GROUP_ROWS: GucSetting<i32> = GucSetting::<i32>::new(122_880);
 /// `pgcolumnar.vector_rows`: default rows of a vector.
 pub static VECTOR_ROWS: GucSetting<i32> = GucSetting::<i32>::new(8192);
+/// `pgcolumnar.bulk_without_decoding`: fill row groups although logical decoding does not see them.
+pub static BULK_WITHOUT_DECODING: GucSetting<bool> = GucSetting::<bool>::new(false);
 /// `pgcolumnar.bulk_threshold`: rows a transaction puts on row pages before it fills row groups.
 pub static BULK_THRESHOLD: GucSetting<i32> = GucSetting::<i32>::new(4096);
 /// `pgcolumnar.merge_threshold`: rows on row pages from which VACUUM moves them to row groups.
@@ -75,6 +77,14 @@ pub fn register() {
         c"When off, plans over columnar tables use PostgreSQL's own nodes.",
         &ENABLE_VECTORIZED,
         GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_bool_guc(
+        c"pgcolumnar.bulk_without_decoding",
+        c"Fill row groups directly although wal_level is logical, for tables in no publication.",
+        c"Logical decoding does not see such rows. When off, rows are written as rows, and VACUUM moves them later.",
+        &BULK_WITHOUT_DECODING,
+        GucContext::Suset,
         GucFlags::default(),
     );
     GucRegistry::define_enum_guc(

@@ -50,6 +50,8 @@ unsafe extern "C-unwind" {
         xid: pg_sys::TransactionId,
         snapshot: pg_sys::Snapshot,
     );
+    #[link_name = "TransferPredicateLocksToHeapRelation"]
+    fn c_TransferPredicateLocksToHeapRelation(rel: pg_sys::Relation);
     #[link_name = "begin_heap_rewrite"]
     fn c_begin_heap_rewrite(
         old: pg_sys::Relation,
@@ -93,6 +95,8 @@ guarded! {
     CheckForSerializableConflictIn => c_CheckForSerializableConflictIn(rel: pg_sys::Relation, tid: pg_sys::ItemPointer, block: pg_sys::BlockNumber);
     /// Checks a read against a concurrent writer.
     CheckForSerializableConflictOut => c_CheckForSerializableConflictOut(rel: pg_sys::Relation, xid: pg_sys::TransactionId, snapshot: pg_sys::Snapshot);
+    /// Makes predicate locks on rows and pages locks on the relation.
+    TransferPredicateLocksToHeapRelation => c_TransferPredicateLocksToHeapRelation(rel: pg_sys::Relation);
     /// Starts a heap rewrite (access/rewriteheap.h).
     begin_heap_rewrite => c_begin_heap_rewrite(old: pg_sys::Relation, new: pg_sys::Relation, oldest_xmin: pg_sys::TransactionId, freeze_xid: pg_sys::TransactionId, cutoff_multi: pg_sys::MultiXactId) -> RewriteState;
     /// Ends a heap rewrite.

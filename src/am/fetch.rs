@@ -551,8 +551,8 @@ pub unsafe fn index_delete_tuples(
         if !group_rows.is_empty() {
             entries[kept..kept + group_rows.len()].copy_from_slice(&group_rows);
             let next = pg_sys::ReadNextTransactionId();
-            horizon =
-                if horizon == pg_sys::InvalidTransactionId { previous(next) } else { horizon };
+            // Nothing better is known of them than that everyone running now came later.
+            horizon = previous(next);
         }
         (*state).ndeltids = (kept + group_rows.len()) as i32;
         horizon

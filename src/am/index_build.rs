@@ -565,7 +565,7 @@ unsafe fn refuse_unsupported(rel: pg_sys::Relation, index: pg_sys::Relation) {
                     "access method \"brin\" is not supported on pgcolumnar table \"{}\"",
                     relation_name(rel)
                 ),
-                "Row groups keep the bounds of each column in zone maps. Leave the index out."
+                "BRIN numbers its ranges by the blocks of the file, which the TIDs of such a table do not name."
             );
         }
     }

@@ -174,16 +174,21 @@ unsafe fn page_quota(rel: pg_sys::Relation, rows: usize) -> usize {
     })
 }
 
-/// Rows of tables that logical replication publishes stay on row pages, whose changes can be decoded; so do rows
-/// without columns.
+/// Where changes are decoded (`wal_level = logical`), rows stay on row pages, since row groups cannot be decoded, unless
+/// a setting allows it for tables that are in no publication. Rows without columns stay there too, and those of tables
+/// that can hold a row heap would refuse as too big.
 unsafe fn may_buffer(rel: pg_sys::Relation) -> bool {
     // SAFETY: the relation is open.
     unsafe {
-        if (*(*rel).rd_att).natts == 0 {
+        let desc = (*rel).rd_att;
+        if (*desc).natts == 0 || types::least_heap_size(desc) > types::MAX_HEAP_TUPLE {
             return false;
         }
         if !ports::RelationIsLogicallyLogged(rel) {
             return true;
+        }
+        if !guc::BULK_WITHOUT_DECODING.get() {
+            return false;
         }
         let mut publication = pg_sys::PublicationDesc::default();
         pg_sys::RelationBuildPublicationDesc(rel, &raw mut publication);

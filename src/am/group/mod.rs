@@ -211,6 +211,20 @@ impl Group {
         }
     }
 
+    /// First and last external TID of the group's rows, as [`tid::encode`] makes them.
+    ///
+    /// # Safety
+    /// `rel` is the open relation the group belongs to.
+    pub unsafe fn tid_bounds(&self, rel: pg_sys::Relation) -> Option<(u64, u64)> {
+        // SAFETY: as the caller's.
+        if let Some(map) = unsafe { self.tid_map(rel) } {
+            let (low, high) = (map.blocks.first()?, map.blocks.last()?);
+            return Some((u64::from(low.block) << 16, u64::from(high.block) << 16 | 0xffff));
+        }
+        let last = self.entry.first_row() + u64::from(self.entry.rows.checked_sub(1)?);
+        Some((tid::encode(&tid::of_row(self.entry.first_row())), tid::encode(&tid::of_row(last))))
+    }
+
     /// Row of an external TID.
     ///
     /// # Safety

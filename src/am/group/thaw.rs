@@ -12,6 +12,8 @@ use std::rc::Rc;
 /// Values of indexed columns longer than this are left out of a stub. An update of the row then counts as one that
 /// changes the column, which takes the stronger lock.
 const MAX_STUB_VALUE: usize = 256;
+/// Where changes are decoded, more is kept for a replica identity of full rows, as long as the stub needs no TOAST.
+const MAX_STUB: usize = 1800;
 
 /// A row of a group that a statement wants to change.
 #[derive(Debug)]
@@ -128,6 +130,9 @@ unsafe fn make_stub(rel: pg_sys::Relation, group: &Rc<Group>, row: u32) -> pg_sy
         let mut values = vec![pg_sys::Datum::null(); natts];
         let mut nulls = vec![true; natts];
         let mut arena = Palloc(Vec::new());
+        let identity =
+            bitmap_columns(rel, pg_sys::IndexAttrBitmapKind::INDEX_ATTR_BITMAP_IDENTITY_KEY);
+        let mut size = 0;
         // Logical decoding reads the replica identity of the old row from the stub.
         let decoded = ports::RelationIsLogicallyLogged(rel);
         let full = pg_sys::REPLICA_IDENTITY_FULL as core::ffi::c_char;
@@ -148,11 +153,13 @@ unsafe fn make_stub(rel: pg_sys::Relation, group: &Rc<Group>, row: u32) -> pg_sy
             let (vector, at) = column.locate(row);
             let open = group.vector(rel, index, &column, vector);
             let value = open.get(at);
-            if !decoded
-                && matches!(value, columnar_format::Value::Bytes(b) if b.len() > MAX_STUB_VALUE)
-            {
+            let len =
+                if let columnar_format::Value::Bytes(bytes) = value { bytes.len() } else { 8 };
+            let fits = if decoded { size + len <= MAX_STUB } else { len <= MAX_STUB_VALUE };
+            if !fits && !identity.contains(&index) {
                 continue;
             }
+            size += len;
             let layout = types::Layout { len: (*ports::TupleDescAttr(desc, index)).attlen };
             if let Some(datum) = types::to_datum(layout, value, &mut arena) {
                 values[index] = datum;
@@ -195,26 +202,35 @@ unsafe fn indexed_columns(rel: pg_sys::Relation) -> Vec<usize> {
         Kind::INDEX_ATTR_BITMAP_KEY,
         Kind::INDEX_ATTR_BITMAP_IDENTITY_KEY,
     ];
-    let mut columns = Vec::new();
-    for kind in kinds {
-        // SAFETY: the bitmap is a copy in the current memory context.
-        unsafe {
-            let bitmap = pg_sys::RelationGetIndexAttrBitmap(rel, kind);
-            let mut member = -1;
-            loop {
-                member = pg_sys::bms_next_member(bitmap, member);
-                if member < 0 {
-                    break;
-                }
-                let number = member + pg_sys::FirstLowInvalidHeapAttributeNumber;
-                if number > 0 {
-                    columns.push(number as usize - 1);
-                }
-            }
-            pg_sys::bms_free(bitmap);
-        }
-    }
+    // SAFETY: as the caller's.
+    let mut columns: Vec<usize> =
+        kinds.into_iter().flat_map(|kind| unsafe { bitmap_columns(rel, kind) }).collect();
     columns.sort_unstable();
     columns.dedup();
+    columns
+}
+
+/// Attribute indexes in one of the relation's bitmaps.
+unsafe fn bitmap_columns(
+    rel: pg_sys::Relation,
+    kind: pg_sys::IndexAttrBitmapKind::Type,
+) -> Vec<usize> {
+    let mut columns = Vec::new();
+    // SAFETY: the bitmap is a copy in the current memory context.
+    unsafe {
+        let bitmap = pg_sys::RelationGetIndexAttrBitmap(rel, kind);
+        let mut member = -1;
+        loop {
+            member = pg_sys::bms_next_member(bitmap, member);
+            if member < 0 {
+                break;
+            }
+            let number = member + pg_sys::FirstLowInvalidHeapAttributeNumber;
+            if number > 0 {
+                columns.push(number as usize - 1);
+            }
+        }
+        pg_sys::bms_free(bitmap);
+    }
     columns
 }

@@ -72,6 +72,43 @@ fn bounds_order(type_id: pg_sys::Oid) -> BoundsOrder {
     }
 }
 
+/// `MaxHeapTupleSize`.
+pub const MAX_HEAP_TUPLE: usize = 8160;
+
+/// Bytes a row without NULLs takes on a row page at the least: values of variable length as TOAST pointers.
+///
+/// # Safety
+/// `desc` is a live tuple descriptor.
+pub unsafe fn least_heap_size(desc: pg_sys::TupleDesc) -> usize {
+    // SAFETY: as the caller's.
+    unsafe {
+        let natts = (*desc).natts as usize;
+        let header = (23 + natts.div_ceil(8)).next_multiple_of(8);
+        let mut size = 0usize;
+        for i in 0..natts {
+            let attribute = &*ports::TupleDescAttr(desc, i);
+            if attribute.attisdropped {
+                continue;
+            }
+            let align = match attribute.attalign as u8 {
+                b'd' => 8,
+                b'i' => 4,
+                b's' => 2,
+                _ => 1,
+            };
+            size = if attribute.attlen > 0 {
+                size.next_multiple_of(align) + attribute.attlen as usize
+            } else {
+                size + TOAST_POINTER
+            };
+        }
+        header + size
+    }
+}
+
+/// Bytes of a TOAST pointer.
+const TOAST_POINTER: usize = 18;
+
 /// The payload of a varlena in place: its bytes if it is neither compressed nor stored elsewhere.
 ///
 /// # Safety

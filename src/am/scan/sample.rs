@@ -131,9 +131,4 @@ impl super::ScanState {
             u32::from(offset)
         }
     }
-
-    pub(super) fn set_range(&mut self, low: u64, high: u64) {
-        self.tid_range = Some((low, high));
-        self.position = None;
-    }
 }

@@ -102,6 +102,9 @@ const _: () = assert!(size_of::<PageHeader>() == HEADER);
 /// Entries of the metapage and of each directory page.
 pub const ENTRIES_PER_PAGE: usize = (PAYLOAD - HEADER) / size_of::<Entry>();
 
+/// Row blocks that external TIDs can name.
+const MAX_ROW_BLOCKS: u32 = 1 << 31;
+
 /// Where an entry stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SlotAddress {
@@ -359,10 +362,23 @@ impl Change {
     }
 
     /// Sets aside `blocks` row blocks.
+    ///
+    /// An ERROR where the table has had as many rows as there are numbers.
     pub fn reserve_row_blocks(&mut self, blocks: u32) -> u32 {
-        let header = self.header();
-        let first = header.next_row_block;
-        header.next_row_block += blocks;
+        let first = self.header().next_row_block;
+        if first > MAX_ROW_BLOCKS - blocks {
+            ereport!(
+                PgLogLevel::ERROR,
+                PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+                format!(
+                    "table \"{}\" has used all its row numbers",
+                    // SAFETY: the relation is open.
+                    unsafe { crate::am::relation_name(self.rel) }
+                ),
+                "VACUUM FULL numbers its rows afresh."
+            );
+        }
+        self.header().next_row_block += blocks;
         first
     }
 

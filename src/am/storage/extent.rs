@@ -63,10 +63,14 @@ pub unsafe fn allocate(rel: pg_sys::Relation, pages: u32) -> u32 {
             if i == 0 {
                 first = pg_sys::BufferGetBlockNumber(buffer);
             }
-            // Not logged: the page is logged with what is written to it. After a crash before that, it is a new page like
-            // any other at the end of a file.
+            // Each page is logged with what is written to it. The last one is logged now as well, so that the file is
+            // as long as the directory says wherever recovery ends.
             page::init(ports::buffer_page(buffer), PageKind::Free, owner.into());
-            pg_sys::MarkBufferDirty(buffer);
+            if i + 1 == pages {
+                page::log_new(rel, buffer);
+            } else {
+                pg_sys::MarkBufferDirty(buffer);
+            }
             pg_sys::UnlockReleaseBuffer(buffer);
         }
         pg_sys::UnlockRelationForExtension(rel, pg_sys::ExclusiveLock as i32);

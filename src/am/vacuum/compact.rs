@@ -243,7 +243,11 @@ unsafe fn append_column(
         }
         let stored = column.meta.spec;
         if stored.physical != attribute.spec.physical {
-            group.corrupt(rel, Some(index), "it holds values of another kind than the column's type");
+            group.corrupt(
+                rel,
+                Some(index),
+                "it holds values of another kind than the column's type",
+            );
         }
         let mut rest = kept;
         let mut within = Vec::new();

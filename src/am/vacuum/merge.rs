@@ -253,6 +253,8 @@ unsafe fn move_page(
             return false;
         }
         let state = pg_sys::GenericXLogStart(rel);
+        // Readers' locks name physical TIDs; checks on the rows will name external ones from now on.
+        ports::TransferPredicateLocksToHeapRelation(rel);
         // Nothing of the rows stays: their hint bits, which are not logged, would differ on a standby.
         let whole = pg_sys::GENERIC_XLOG_FULL_IMAGE as i32;
         let page = pg_sys::GenericXLogRegisterBuffer(state, locked.buffer(), whole).cast();
