@@ -163,6 +163,7 @@ for SEED in "${seeds[@]}"; do
   query "$D" "CHECKPOINT"
   no_crash "$D" 'was terminated by signal 9|exited with exit code'
   cluster_stop "$D"
+  if [ "$FAILED" = 0 ]; then rm -rf "$D"; fi
 done
 
 # ---- space: twenty crashes in the middle of loads and of VACUUM leave the file no larger than a few did ----
@@ -206,4 +207,5 @@ else not_ok "the file grows: $early pages after five crashes, $late after twenty
 check "no page is lost to the twenty crashes" "$(query "$D" "SELECT unlisted_pages()")" 0
 mirror_same "$D" "the same rows after twenty crashes" || true
 no_crash "$D" 'was terminated by signal 9'
-finish
+cluster_stop "$D"
+finish && rm -rf "$D"

@@ -93,6 +93,7 @@ examine() {
     cluster_stop "$point" immediate
     if grep -q FAILED "$SCRATCH/crash.log"; then cp "$point/data/server.log" "$SCRATCH/$name-$index.log"; fi
   done
+  rm -rf "$BASE" "$point/data"
 }
 
 rows="SELECT add(400)"
@@ -110,4 +111,4 @@ record writes "SELECT add(5000); SELECT add(300)" "SELECT add(6000)" "BEGIN; SEL
 examine writes 10
 record full "" "VACUUM FULL c"
 examine full 3
-finish
+finish && rm -rf "$ORIGIN"

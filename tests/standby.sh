@@ -11,7 +11,7 @@ rounds=${STANDBY_ROUNDS:-8}
 seed 7
 
 P=$SCRATCH/primary S=$SCRATCH/standby
-cluster_init "$P" "fsync = off" "autovacuum = off" "wal_consistency_checking = '${STANDBY_CHECK:-all}'" "max_wal_size = 2GB" "wal_keep_size = 512MB" \
+cluster_init "$P" "fsync = off" "autovacuum = off" "wal_consistency_checking = '${STANDBY_CHECK:-all}'" "max_wal_size = 256MB" "wal_keep_size = 256MB" \
   "hot_standby_feedback = off" "max_standby_streaming_delay = 300ms" "wal_receiver_status_interval = 1s" "shared_buffers = 32MB" \
   "pgcolumnar.bulk_threshold = 500" "pgcolumnar.merge_threshold = 200"
 cluster_start "$P"
@@ -83,7 +83,7 @@ SQL
 
 # A conflict may end the session too: then the next one begins.
 read_on() {
-  while [ ! -e "$SCRATCH/done" ]; do
+  while [ ! -e "$SCRATCH/done" ] && kill -0 $$ 2> /dev/null && cluster_running "$S"; do
     PGHOST=$(cluster_host "$S") "$PGBIN/psql" -X -d postgres -f "$SCRATCH/$1.sql" || true
   done > "$SCRATCH/$1.out" 2>&1
 }
@@ -147,4 +147,6 @@ mirror_same "$S" "promoted, written and vacuumed: the tables agree" || true
 no_crash "$P"
 no_crash "$S"
 check "no record was inconsistent" "$(as_server grep -a 'inconsistent page found' "$S/data/server.log" | head -n 3 || true)" ""
-finish
+cluster_stop "$P"
+cluster_stop "$S"
+finish && rm -rf "$P" "$S"

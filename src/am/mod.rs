@@ -31,15 +31,9 @@ pub mod tid;
 pub mod vacuum;
 pub mod write;
 
-/// Registers the transaction callbacks of the access method.
+/// Registers the callbacks of the access method.
 pub fn register_callbacks() {
-    // SAFETY: the callback is a function of this library, which is never unloaded.
-    unsafe {
-        pgrx::pg_sys::RegisterXactCallback(
-            Some(write::at_transaction_event),
-            core::ptr::null_mut(),
-        );
-    }
+    write::register();
 }
 
 /// Name of a relation, for messages.

@@ -35,6 +35,7 @@ struct OpenVector {
     vector: Rc<Vector>,
     first: u32,
     end: u32,
+    layout: types::Layout,
 }
 
 /// Drops a slot's state with the slot's memory context, since a slot is not released after an ERROR.
@@ -349,7 +350,9 @@ unsafe fn decode(slot: *mut pg_sys::TupleTableSlot, natts: i32) {
             let open = match &state.columns[index] {
                 Some(open) if (open.first..open.end).contains(&inner.row) => Some(open),
                 _ => {
-                    state.columns[index] = open_vector(&state.group, inner.rel, index, inner.row);
+                    let layout = types::Layout { len: (*ports::TupleDescAttr(desc, index)).attlen };
+                    state.columns[index] =
+                        open_vector(&state.group, inner.rel, index, inner.row, layout);
                     state.columns[index].as_ref()
                 }
             };
@@ -360,9 +363,8 @@ unsafe fn decode(slot: *mut pg_sys::TupleTableSlot, natts: i32) {
                     (value, is_null)
                 }
                 Some(open) => {
-                    let layout = types::Layout { len: (*ports::TupleDescAttr(desc, index)).attlen };
                     let stored = open.vector.get((inner.row - open.first) as usize);
-                    let value = types::to_datum(layout, stored, &mut inner.arena);
+                    let value = types::to_datum(open.layout, stored, &mut inner.arena);
                     (value.unwrap_or(pg_sys::Datum::null()), value.is_none())
                 }
             };
@@ -379,12 +381,13 @@ fn open_vector(
     rel: pg_sys::Relation,
     index: usize,
     row: u32,
+    layout: types::Layout,
 ) -> Option<OpenVector> {
     let column = group.column(rel, index)?;
     let (at, _) = column.locate(row);
     let vector = group.vector(rel, index, &column, at);
     let first = column.starts[at];
-    Some(OpenVector { end: first + vector.len() as u32, vector, first })
+    Some(OpenVector { end: first + vector.len() as u32, vector, first, layout })
 }
 
 /// `getmissingattr`: the default of a column added without a rewrite.

@@ -32,6 +32,8 @@ struct Writer {
     relid: pg_sys::Oid,
     /// Rows it put on row pages so far.
     page_rows: usize,
+    /// The relation may have changed since the buffer was begun.
+    changed: bool,
     /// Whether rows may go to the buffer at all.
     allowed: bool,
     buffer: Option<Buffer>,
@@ -41,6 +43,8 @@ struct Writer {
 #[derive(Debug)]
 struct Buffer {
     rows: RowBuilder,
+    /// The subtransaction to whose end the buffer belongs, and under whose xid its numbers are reserved.
+    subtransaction: pg_sys::SubTransactionId,
     options: TableOptions,
     /// The reservation in the directory.
     slot: SlotAddress,
@@ -160,6 +164,7 @@ unsafe fn page_quota(rel: pg_sys::Relation, rows: usize) -> usize {
             // SAFETY: the relation is open.
             relid: unsafe { (*rel).rd_id },
             page_rows: 0,
+            changed: false,
             // SAFETY: as above.
             allowed: unsafe { may_buffer(rel) },
             buffer: None,
@@ -218,8 +223,20 @@ unsafe fn append(
         let key = ports::relation_locator(rel);
         let ready = BUFFERS.with(|cell| {
             let mut buffers = cell.borrow_mut();
-            let buffer = buffers.get_mut(&key).and_then(|writer| writer.buffer.as_mut());
-            buffer.is_some_and(|buffer| buffer.has_room(natts, xid.into_inner(), cid))
+            if MISSED_CHANGE.take() {
+                buffers.values_mut().for_each(|writer| writer.changed = true);
+            }
+            let Some(writer) = buffers.get_mut(&key) else { return false };
+            let Some(buffer) = writer.buffer.as_mut() else { return false };
+            if writer.changed {
+                // Columns may have come, gone or changed their types, by DDL or by the rollback of some.
+                if buffer.rows.attributes != types::attributes((*rel).rd_att) {
+                    return false;
+                }
+                writer.changed = false;
+            }
+            buffer.subtransaction == pg_sys::GetCurrentSubTransactionId()
+                && buffer.has_room(natts, xid.into_inner(), cid)
         });
         if !ready {
             flush(rel);
@@ -227,6 +244,7 @@ unsafe fn append(
             BUFFERS.with(|cell| {
                 if let Some(writer) = cell.borrow_mut().get_mut(&key) {
                     writer.buffer = Some(buffer);
+                    writer.changed = false;
                 }
             });
         }
@@ -271,7 +289,7 @@ unsafe fn reserve(rel: pg_sys::Relation) -> Buffer {
         let options = options::of(rel);
         let rows = RowBuilder::new((*rel).rd_att);
         let blocks = directory::row_blocks(options.row_group_rows);
-        let owner = pg_sys::GetTopTransactionId();
+        let owner = pg_sys::GetCurrentTransactionId();
         let mut change = Change::begin(rel);
         let reserved = Entry {
             kind: EntryKind::Reserved as u8,
@@ -284,7 +302,8 @@ unsafe fn reserve(rel: pg_sys::Relation) -> Buffer {
         let slot = change.put(reserved);
         change.commit();
         cache::forget(rel);
-        Buffer { rows, options, slot, reserved }
+        let subtransaction = pg_sys::GetCurrentSubTransactionId();
+        Buffer { rows, subtransaction, options, slot, reserved }
     }
 }
 
@@ -463,6 +482,98 @@ unsafe fn flush_relation(key: Key, relid: pg_sys::Oid) {
                 writer.buffer = None;
             }
         });
+    }
+}
+
+/// Subtransaction callback: a buffer passes to the parent, or goes with all its rows.
+///
+/// # Safety
+/// Called by the server.
+#[pgrx::pg_guard]
+pub unsafe extern "C-unwind" fn at_subtransaction_event(
+    event: pg_sys::SubXactEvent::Type,
+    subtransaction: pg_sys::SubTransactionId,
+    parent: pg_sys::SubTransactionId,
+    _arg: *mut core::ffi::c_void,
+) {
+    use pg_sys::SubXactEvent as Event;
+    BUFFERS.with(|cell| {
+        for writer in cell.borrow_mut().values_mut() {
+            match event {
+                Event::SUBXACT_EVENT_COMMIT_SUB => {
+                    if let Some(buffer) = writer.buffer.as_mut()
+                        && buffer.subtransaction == subtransaction
+                    {
+                        buffer.subtransaction = parent;
+                    }
+                }
+                Event::SUBXACT_EVENT_ABORT_SUB => {
+                    writer.buffer.take_if(|buffer| buffer.subtransaction == subtransaction);
+                    writer.changed = true;
+                }
+                _ => {}
+            }
+        }
+    });
+}
+
+/// Relation cache callback: buffers of the relation (of all, if it is not named) are looked at again before the next row.
+///
+/// # Safety
+/// Called by the server.
+#[pgrx::pg_guard]
+pub unsafe extern "C-unwind" fn at_relation_change(_arg: pg_sys::Datum, relid: pg_sys::Oid) {
+    // The server may ask while a buffer is being looked at, which is then not yet in use for the row at hand.
+    BUFFERS.with(|cell| match cell.try_borrow_mut() {
+        Ok(mut buffers) => {
+            for writer in buffers.values_mut() {
+                if relid == pg_sys::InvalidOid || writer.relid == relid {
+                    writer.changed = true;
+                }
+            }
+        }
+        Err(_) => MISSED_CHANGE.set(true),
+    });
+}
+
+/// Writes all buffers before a plan that may start parallel workers, which cannot see them.
+///
+/// # Safety
+/// Called by the server with a query descriptor.
+#[pgrx::pg_guard]
+pub unsafe extern "C-unwind" fn at_executor_start(query: *mut pg_sys::QueryDesc, flags: i32) {
+    // SAFETY: the descriptor has a plan; hooks are called in the order they were set.
+    unsafe {
+        let plan = (*query).plannedstmt;
+        if !plan.is_null() && (*plan).parallelModeNeeded {
+            flush_all();
+        }
+        match PREVIOUS_EXECUTOR_START.get() {
+            Some(previous) => previous(query, flags),
+            None => pg_sys::standard_ExecutorStart(query, flags),
+        }
+    }
+}
+
+type ExecutorStart = unsafe extern "C-unwind" fn(*mut pg_sys::QueryDesc, i32);
+
+thread_local! {
+    /// A change of relations that came while the buffers were in use.
+    static MISSED_CHANGE: core::cell::Cell<bool> = const { core::cell::Cell::new(false) };
+    static PREVIOUS_EXECUTOR_START: core::cell::Cell<Option<ExecutorStart>> =
+        const { core::cell::Cell::new(None) };
+}
+
+/// Registers the callbacks and the hook of this module.
+pub fn register() {
+    // SAFETY: functions of this library, which is never unloaded.
+    unsafe {
+        let none = core::ptr::null_mut();
+        pg_sys::RegisterXactCallback(Some(at_transaction_event), none);
+        pg_sys::RegisterSubXactCallback(Some(at_subtransaction_event), none);
+        pg_sys::CacheRegisterRelcacheCallback(Some(at_relation_change), pg_sys::Datum::null());
+        PREVIOUS_EXECUTOR_START.set(pg_sys::ExecutorStart_hook);
+        pg_sys::ExecutorStart_hook = Some(at_executor_start);
     }
 }
 

@@ -5,7 +5,7 @@ use columnar_format::{BoundsOrder, ColumnBuilder, ColumnSpec, PhysicalType, Valu
 use pgrx::pg_sys;
 
 /// What the storage needs to know of an attribute.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute {
     /// Bytes of a fixed-length type, -1 for varlena, -2 for a C string.
     pub len: i16,
