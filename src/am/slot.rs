@@ -36,6 +36,30 @@ struct OpenVector {
     first: u32,
     end: u32,
     layout: types::Layout,
+    /// Values read so far.
+    reads: u32,
+    /// All values of a vector of integers, once so many were read that decoding all of them pays.
+    integers: Vec<i64>,
+}
+
+/// Reads of a vector from which on it is decoded as a whole: a scan, not a look-up.
+const READS_OF_A_SCAN: u32 = 32;
+
+impl OpenVector {
+    /// The datum of a row; `None` is NULL.
+    fn datum(&mut self, row: usize, arena: &mut Arena) -> Option<pg_sys::Datum> {
+        if let Some(&value) = self.integers.get(row) {
+            if self.vector.null_count() > 0 && self.vector.is_null(row) {
+                return None;
+            }
+            return Some(pg_sys::Datum::from(value));
+        }
+        self.reads += 1;
+        if self.reads == READS_OF_A_SCAN && self.vector.spec().physical.is_integer() {
+            self.vector.decode_ints(&mut self.integers);
+        }
+        types::to_datum(self.layout, self.vector.get(row), arena)
+    }
 }
 
 /// Drops a slot's state with the slot's memory context, since a slot is not released after an ERROR.
@@ -347,24 +371,19 @@ unsafe fn decode(slot: *mut pg_sys::TupleTableSlot, natts: i32) {
             state.columns.resize_with(natts as usize, || None);
         }
         for index in first..natts as usize {
-            let open = match &state.columns[index] {
-                Some(open) if (open.first..open.end).contains(&inner.row) => Some(open),
-                _ => {
-                    let layout = types::Layout { len: (*ports::TupleDescAttr(desc, index)).attlen };
-                    state.columns[index] =
-                        open_vector(&state.group, inner.rel, index, inner.row, layout);
-                    state.columns[index].as_ref()
-                }
-            };
-            let (value, is_null) = match open {
+            let row = inner.row;
+            if !matches!(&state.columns[index], Some(o) if (o.first..o.end).contains(&row)) {
+                let layout = types::Layout { len: (*ports::TupleDescAttr(desc, index)).attlen };
+                state.columns[index] = open_vector(&state.group, inner.rel, index, row, layout);
+            }
+            let (value, is_null) = match &mut state.columns[index] {
                 None => {
                     let mut is_null = true;
                     let value = missing(desc, index, &mut is_null);
                     (value, is_null)
                 }
                 Some(open) => {
-                    let stored = open.vector.get((inner.row - open.first) as usize);
-                    let value = types::to_datum(open.layout, stored, &mut inner.arena);
+                    let value = open.datum((row - open.first) as usize, &mut inner.arena);
                     (value.unwrap_or(pg_sys::Datum::null()), value.is_none())
                 }
             };
@@ -387,7 +406,8 @@ fn open_vector(
     let (at, _) = column.locate(row);
     let vector = group.vector(rel, index, &column, at);
     let first = column.starts[at];
-    Some(OpenVector { end: first + vector.len() as u32, vector, first, layout })
+    let end = first + vector.len() as u32;
+    Some(OpenVector { vector, first, end, layout, reads: 0, integers: Vec::new() })
 }
 
 /// `getmissingattr`: the default of a column added without a rewrite.

@@ -56,18 +56,7 @@ impl Cluster {
         let data = cluster.data();
         cluster.tool(
             "initdb",
-            &[
-                "-D",
-                &data,
-                "-U",
-                "postgres",
-                "-A",
-                "trust",
-                "-E",
-                "UTF8",
-                "--locale=C.UTF-8",
-                "-N",
-            ],
+            &["-D", &data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N"],
         )?;
         let mut settings = fs::read_to_string(cluster.workdir.join("data/postgresql.conf"))?;
         settings += &cluster.settings(options, draw);
@@ -94,36 +83,19 @@ impl Cluster {
             "log_line_prefix = '%m [%p] '".into(),
             "log_min_messages = warning".into(),
             "log_min_error_statement = panic".into(),
-            format!(
-                "shared_buffers = '{}'",
-                draw.pick(&["2MB", "16MB", "128MB"])
-            ),
+            format!("shared_buffers = '{}'", draw.pick(&["2MB", "16MB", "128MB"])),
             format!("work_mem = '{}'", draw.pick(&["64kB", "1MB", "16MB"])),
             format!("checkpoint_timeout = '{}'", draw.pick(&["30s", "5min"])),
             format!("full_page_writes = {}", draw.pick(&["on", "on", "off"])),
-            format!(
-                "max_parallel_workers_per_gather = {}",
-                draw.pick(&["0", "2"])
-            ),
-            format!(
-                "default_toast_compression = '{}'",
-                draw.pick(&["pglz", "lz4"])
-            ),
-            format!(
-                "autovacuum = {}",
-                if self.autovacuum { "on" } else { "off" }
-            ),
+            format!("max_parallel_workers_per_gather = {}", draw.pick(&["0", "2"])),
+            format!("default_toast_compression = '{}'", draw.pick(&["pglz", "lz4"])),
+            format!("autovacuum = {}", if self.autovacuum { "on" } else { "off" }),
         ];
         if self.autovacuum {
             lines.push("autovacuum_naptime = '1s'".into());
-            lines.push(format!(
-                "autovacuum_vacuum_threshold = {}",
-                draw.pick(&["1", "50"])
-            ));
-            lines.push(format!(
-                "autovacuum_vacuum_insert_threshold = {}",
-                draw.pick(&["1", "500"])
-            ));
+            lines.push(format!("autovacuum_vacuum_threshold = {}", draw.pick(&["1", "50"])));
+            lines
+                .push(format!("autovacuum_vacuum_insert_threshold = {}", draw.pick(&["1", "500"])));
             lines.push("autovacuum_vacuum_scale_factor = 0".into());
             lines.push("autovacuum_vacuum_cost_delay = 0".into());
             if draw.chance(40) {
@@ -134,10 +106,7 @@ impl Cluster {
             lines.push("wal_level = minimal".into());
             lines.push("max_wal_senders = 0".into());
         } else {
-            lines.push(format!(
-                "wal_level = {}",
-                draw.pick(&["replica", "logical"])
-            ));
+            lines.push(format!("wal_level = {}", draw.pick(&["replica", "logical"])));
         }
         if let Some(library) = &options.preload {
             lines.push(format!("shared_preload_libraries = '{library}'"));
@@ -162,10 +131,7 @@ impl Cluster {
     /// Starts the server and waits until it accepts connections.
     pub fn start(&self) -> Result<(), Failure> {
         let log = self.log_path().display().to_string();
-        self.tool(
-            "pg_ctl",
-            &["-D", &self.data(), "-l", &log, "-w", "-t", "120", "start"],
-        )
+        self.tool("pg_ctl", &["-D", &self.data(), "-l", &log, "-w", "-t", "120", "start"])
     }
 
     /// Stops the server.
@@ -174,24 +140,16 @@ impl Cluster {
             Stop::Fast => "fast",
             Stop::Immediate => "immediate",
         };
-        self.tool(
-            "pg_ctl",
-            &["-D", &self.data(), "-m", mode, "-w", "-t", "120", "stop"],
-        )
+        self.tool("pg_ctl", &["-D", &self.data(), "-m", mode, "-w", "-t", "120", "stop"])
     }
 
     /// `kill -9` of one backend; the postmaster then restarts the others.
     pub fn kill(&self, pid: i32) -> Result<(), Failure> {
-        let status = Command::new("kill")
-            .args(["-9", &pid.to_string()])
-            .output()?;
+        let status = Command::new("kill").args(["-9", &pid.to_string()]).output()?;
         if status.status.success() {
             Ok(())
         } else {
-            Err(Failure::new(
-                "kill -9 failed",
-                String::from_utf8_lossy(&status.stderr),
-            ))
+            Err(Failure::new("kill -9 failed", String::from_utf8_lossy(&status.stderr)))
         }
     }
 
@@ -284,9 +242,7 @@ impl Drop for Cluster {
 }
 
 fn read_lossy(path: &Path) -> String {
-    fs::read(path)
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default()
+    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
 fn id(arguments: &[&str]) -> Result<u32, Failure> {

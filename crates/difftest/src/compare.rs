@@ -12,21 +12,9 @@ use crate::target;
 pub const PLANS: &[&[&str]] = &[
     &[],
     &["enable_seqscan = off", "enable_bitmapscan = off"],
-    &[
-        "enable_seqscan = off",
-        "enable_indexscan = off",
-        "enable_indexonlyscan = off",
-    ],
-    &[
-        "enable_indexonlyscan = off",
-        "enable_seqscan = off",
-        "enable_bitmapscan = off",
-    ],
-    &[
-        "enable_indexscan = off",
-        "enable_bitmapscan = off",
-        "enable_indexonlyscan = off",
-    ],
+    &["enable_seqscan = off", "enable_indexscan = off", "enable_indexonlyscan = off"],
+    &["enable_indexonlyscan = off", "enable_seqscan = off", "enable_bitmapscan = off"],
+    &["enable_indexscan = off", "enable_bitmapscan = off", "enable_indexonlyscan = off"],
     &[
         "parallel_setup_cost = 0",
         "parallel_tuple_cost = 0",
@@ -59,25 +47,10 @@ pub fn table(
         }
         _ => target::predicate(draw, view),
     };
-    let what = if view.key.is_some() && draw.chance(20) {
-        "t.id"
-    } else {
-        "t"
-    };
-    check(
-        draw, session, record, &view.name, what, &filter, plan, drawn,
-    )?;
+    let what = if view.key.is_some() && draw.chance(20) { "t.id" } else { "t" };
+    check(draw, session, record, &view.name, what, &filter, plan, drawn)?;
     if view.triggers && draw.chance(50) {
-        check(
-            draw,
-            session,
-            record,
-            &format!("{}_log", view.name),
-            "t",
-            "true",
-            plan,
-            drawn,
-        )?;
+        check(draw, session, record, &format!("{}_log", view.name), "t", "true", plan, drawn)?;
     }
     Ok(())
 }
@@ -110,26 +83,14 @@ pub fn thorough(
         }
     }
     if view.triggers {
-        check(
-            draw,
-            session,
-            record,
-            &format!("{}_log", view.name),
-            "t",
-            "true",
-            0,
-            drawn,
-        )?;
+        check(draw, session, record, &format!("{}_log", view.name), "t", "true", 0, drawn)?;
     }
     Ok(())
 }
 
 /// One comparison: count and hash of `what` over the rows that satisfy `filter`. Heap answers under default
 /// settings, the tested side under plan number `plan` and the drawn settings.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "one row of a table of comparisons"
-)]
+#[expect(clippy::too_many_arguments, reason = "one row of a table of comparisons")]
 fn check(
     draw: &mut Draw,
     session: &mut Session,
@@ -169,10 +130,7 @@ fn check(
     };
     let rows = differing_rows(session, record, name, what, filter, &settings)?;
     Err(Failure::new(
-        format!(
-            "the contents of {name} differ in session {}",
-            session.number
-        ),
+        format!("the contents of {name} differ in session {}", session.number),
         format!(
             "query: {query}\nsettings of the tested side: {settings:?}\nheap:   {:?}\ntested: {:?}\n{difference}\n{rows}",
             heap.rows(),
@@ -196,10 +154,7 @@ fn differing_rows(
         (Side::Tested, Side::Heap, "only in the tested table"),
     ] {
         let part = |side: Side| {
-            side.sql(
-                &format!("SELECT {what}::text AS row FROM @@{name} t WHERE {filter}"),
-                "",
-            )
+            side.sql(&format!("SELECT {what}::text AS row FROM @@{name} t WHERE {filter}"), "")
         };
         let sql = format!(
             "SELECT left(row, 400) FROM ({} EXCEPT ALL {}) x LIMIT 10",
@@ -239,10 +194,7 @@ pub fn btrees(
             None,
         )?;
         if !outcome.is_done() && !outcome.is_lock_timeout() {
-            return Err(Failure::new(
-                format!("amcheck of {index} failed"),
-                outcome.brief(),
-            ));
+            return Err(Failure::new(format!("amcheck of {index} failed"), outcome.brief()));
         }
         record.checks += 1;
     }

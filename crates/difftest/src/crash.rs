@@ -72,12 +72,8 @@ fn mid_flight(
     let at = draw.below(tables.len() as u64) as usize;
     let script: Vec<String> = if draw.chance(40) {
         let name = &tables[at].name;
-        let command = draw.pick(&[
-            "VACUUM",
-            "VACUUM FULL",
-            "VACUUM (FREEZE, ANALYZE)",
-            "REINDEX TABLE",
-        ]);
+        let command =
+            draw.pick(&["VACUUM", "VACUUM FULL", "VACUUM (FREEZE, ANALYZE)", "REINDEX TABLE"]);
         vec![format!("{command} c_{name}")]
     } else {
         let statement = loop {
@@ -87,12 +83,7 @@ fn mid_flight(
             }
         };
         let both = |side: Side| side.sql(&statement.sql, &record.am);
-        vec![
-            "BEGIN".into(),
-            both(Side::Heap),
-            both(Side::Tested),
-            "COMMIT".into(),
-        ]
+        vec!["BEGIN".into(), both(Side::Heap), both(Side::Tested), "COMMIT".into()]
     };
     for sql in &script {
         record.note("the killed backend", sql, None);
@@ -101,10 +92,7 @@ fn mid_flight(
     let pid = doomed.pid;
     let pause = Duration::from_millis(*draw.pick(&[1, 5, 20, 80, 300]));
     let stop = draw.chance(40);
-    record.comment(&format!(
-        "{} after {pause:?}",
-        if stop { "immediate stop" } else { "kill -9" }
-    ));
+    record.comment(&format!("{} after {pause:?}", if stop { "immediate stop" } else { "kill -9" }));
     thread::scope(|scope| {
         scope.spawn(move || {
             for sql in &script {
@@ -136,8 +124,5 @@ fn settle(cluster: &Cluster, database: &str) -> Result<(), Failure> {
             return Ok(());
         }
     }
-    Err(Failure::new(
-        "the server did not recover",
-        cluster.log_tail(),
-    ))
+    Err(Failure::new("the server did not recover", cluster.log_tail()))
 }

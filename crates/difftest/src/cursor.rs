@@ -104,9 +104,7 @@ pub fn advance(
     };
     if draw.chance(6) {
         session.cursors.remove(at);
-        return session
-            .pair(record, &Statement::exact(format!("CLOSE @@{name}")))
-            .map(|_| ());
+        return session.pair(record, &Statement::exact(format!("CLOSE @@{name}"))).map(|_| ());
     }
     if matches!(kind, Kind::Locking | Kind::Single) && draw.chance(50) {
         let fetch = Statement::scanning(format!("FETCH 1 FROM @@{name}")).ordered();
@@ -118,15 +116,9 @@ pub fn advance(
             format!("DELETE FROM @@{} WHERE CURRENT OF @@{name}", view.name)
         } else {
             // `id` of the same value: a new version of the row without meeting any constraint.
-            let column = view
-                .plain_columns()
-                .find(|c| c.default.is_some())
-                .map(|c| c.name.clone());
+            let column = view.plain_columns().find(|c| c.default.is_some()).map(|c| c.name.clone());
             let set = column.map_or("id = t.id".to_string(), |c| format!("{c} = DEFAULT"));
-            format!(
-                "UPDATE @@{} t SET {set} WHERE CURRENT OF @@{name}",
-                view.name
-            )
+            format!("UPDATE @@{} t SET {set} WHERE CURRENT OF @@{name}", view.name)
         };
         return session.pair(record, &Statement::scanning(sql)).map(|_| ());
     }
@@ -134,11 +126,7 @@ pub fn advance(
     if kind == Kind::Unordered {
         return unordered(session, record, &name, count);
     }
-    let sql = match if kind == Kind::Scroll {
-        draw.below(8)
-    } else {
-        0
-    } {
+    let sql = match if kind == Kind::Scroll { draw.below(8) } else { 0 } {
         0 | 1 => format!("FETCH FORWARD {count} FROM @@{name}"),
         2 | 3 => format!("FETCH BACKWARD {count} FROM @@{name}"),
         4 => format!("FETCH ABSOLUTE {} FROM @@{name}", draw.range(-20, 20)),
@@ -193,21 +181,13 @@ fn unordered(
     cursor.tested.extend(tested.rows().iter().cloned());
     if (heap.rows().len() as u64) < count {
         let cursor = session.cursors.remove(at);
-        let all = |rows: Vec<String>| Outcome::Done {
-            count: rows.len() as u64,
-            rows,
-        };
+        let all = |rows: Vec<String>| Outcome::Done { count: rows.len() as u64, rows };
         if let Some(difference) =
             crate::session::answers_differ(&all(cursor.heap), &all(cursor.tested))
         {
-            return Err(Failure::new(
-                "a cursor read to its end returned other rows",
-                difference,
-            ));
+            return Err(Failure::new("a cursor read to its end returned other rows", difference));
         }
-        return session
-            .pair(record, &Statement::exact(format!("CLOSE @@{name}")))
-            .map(|_| ());
+        return session.pair(record, &Statement::exact(format!("CLOSE @@{name}"))).map(|_| ());
     }
     Ok(())
 }

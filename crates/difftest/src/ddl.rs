@@ -54,11 +54,7 @@ pub fn column_ddl(column: &Column) -> String {
 pub fn table_ddl(table: &Table, tables: &[Table]) -> Vec<String> {
     let mut items = Vec::new();
     let deferrable = |on: bool| {
-        if on {
-            " DEFERRABLE INITIALLY DEFERRED"
-        } else {
-            ""
-        }
+        if on { " DEFERRABLE INITIALLY DEFERRED" } else { "" }
     };
     if let Some(key) = &table.key {
         items.push(format!("id {} NOT NULL", key.kind.definition()));
@@ -81,20 +77,12 @@ pub fn table_ddl(table: &Table, tables: &[Table]) -> Vec<String> {
     }
     items.extend(table.columns.iter().map(column_ddl));
     let unlogged = if table.unlogged { "UNLOGGED " } else { "" };
-    let mut ddl = vec![format!(
-        "CREATE {unlogged}TABLE @@{} ({}) USING @AM@",
-        table.name,
-        items.join(", ")
-    )];
+    let mut ddl =
+        vec![format!("CREATE {unlogged}TABLE @@{} ({}) USING @AM@", table.name, items.join(", "))];
     if table.reference.is_some() {
         ddl.push(format!("CREATE INDEX @@{0}_ref ON @@{0} (ref)", table.name));
     }
-    ddl.extend(
-        table
-            .indexes
-            .iter()
-            .map(|i| index_ddl(&table.name, i, false)),
-    );
+    ddl.extend(table.indexes.iter().map(|i| index_ddl(&table.name, i, false)));
     if table.triggers {
         ddl.extend(trigger_ddl(table));
     }
@@ -147,11 +135,7 @@ mod tests {
     use crate::schema::tables;
 
     fn ddl(seed: u64) -> Vec<String> {
-        let server = Server {
-            major: 18,
-            icu: true,
-            brin: true,
-        };
+        let server = Server { major: 18, icu: true, brin: true };
         let tables = tables(&mut Draw::new(seed, 0), server, 3);
         tables.iter().flat_map(|t| table_ddl(t, &tables)).collect()
     }

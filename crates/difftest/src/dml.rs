@@ -112,11 +112,7 @@ pub fn small(draw: &mut Draw, table: &mut Table, limits: Limits) -> Statement {
 pub fn assignments(draw: &mut Draw, table: &Table, one: bool) -> String {
     let plain: Vec<&Column> = table.plain_columns().collect();
     if plain.is_empty() {
-        return if table.key.is_some() {
-            "id = t.id".into()
-        } else {
-            "ref = t.ref".into()
-        };
+        return if table.key.is_some() { "id = t.id".into() } else { "ref = t.ref".into() };
     }
     let mut set: Vec<String> = Vec::new();
     for _ in 0..draw.range(1, 3) {
@@ -142,21 +138,14 @@ pub fn assignments(draw: &mut Draw, table: &Table, one: bool) -> String {
         set.push(format!("{name} = {expression}"));
     }
     if one && table.reference.is_some() && draw.chance(25) {
-        let kind = table
-            .reference
-            .as_ref()
-            .map_or(crate::model::KeyKind::Int8, |r| r.kind);
+        let kind = table.reference.as_ref().map_or(crate::model::KeyKind::Int8, |r| r.kind);
         set.push(format!("ref = {}", kind.literal(draw.below(60))));
     }
     set.join(", ")
 }
 
 fn update(draw: &mut Draw, table: &mut Table, breadth: u32) -> Statement {
-    let returning = if breadth < 3 && draw.chance(20) {
-        " RETURNING t.*"
-    } else {
-        ""
-    };
+    let returning = if breadth < 3 && draw.chance(20) { " RETURNING t.*" } else { "" };
     let one = breadth == 1 && table.key.is_some_and(|k| !k.deferrable);
     let filter = match breadth {
         1 => single_row(draw, table),
@@ -164,15 +153,8 @@ fn update(draw: &mut Draw, table: &mut Table, breadth: u32) -> Statement {
         _ => "true".into(),
     };
     let set = assignments(draw, table, one);
-    let sql = format!(
-        "UPDATE @@{} t SET {set} WHERE {filter}{returning}",
-        table.name
-    );
-    if one {
-        Statement::exact(sql)
-    } else {
-        Statement::scanning(sql)
-    }
+    let sql = format!("UPDATE @@{} t SET {set} WHERE {filter}{returning}", table.name);
+    if one { Statement::exact(sql) } else { Statement::scanning(sql) }
 }
 
 /// Moves keys: one key anywhere, or many by a distance no two present keys have.
@@ -182,11 +164,7 @@ fn update_key(draw: &mut Draw, table: &mut Table) -> Statement {
     };
     let integer = matches!(key.kind, crate::model::KeyKind::Int8);
     if integer && draw.chance(30) {
-        let distance = if key.deferrable {
-            draw.range(1, 5)
-        } else {
-            draw.range(1 << 32, 1 << 44)
-        };
+        let distance = if key.deferrable { draw.range(1, 5) } else { draw.range(1 << 32, 1 << 44) };
         let filter = predicate(draw, table);
         return Statement::scanning(format!(
             "UPDATE @@{} t SET id = id + {distance} WHERE {filter}",
@@ -195,10 +173,7 @@ fn update_key(draw: &mut Draw, table: &mut Table) -> Statement {
     }
     let to = key_text(draw, table);
     let filter = single_row(draw, table);
-    Statement::exact(format!(
-        "UPDATE @@{} t SET id = {to} WHERE {filter}",
-        table.name
-    ))
+    Statement::exact(format!("UPDATE @@{} t SET id = {to} WHERE {filter}", table.name))
 }
 
 /// UPDATE ... FROM or DELETE ... USING another keyed table (or itself).
@@ -234,15 +209,9 @@ fn delete(draw: &mut Draw, table: &mut Table, kind: Kind) -> Statement {
         Kind::DeleteAll => "hashtext(t::text) % 4 <> 0".into(),
         _ => predicate(draw, table),
     };
-    let returning = if !matches!(kind, Kind::DeleteAll) && draw.chance(20) {
-        " RETURNING t.*"
-    } else {
-        ""
-    };
-    Statement::scanning(format!(
-        "DELETE FROM @@{} t WHERE {filter}{returning}",
-        table.name
-    ))
+    let returning =
+        if !matches!(kind, Kind::DeleteAll) && draw.chance(20) { " RETURNING t.*" } else { "" };
+    Statement::scanning(format!("DELETE FROM @@{} t WHERE {filter}{returning}", table.name))
 }
 
 fn merge(draw: &mut Draw, table: &mut Table, limits: Limits) -> Statement {

@@ -16,11 +16,7 @@ impl Draw {
 
     /// A number in `0..bound`; 0 when `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        if bound == 0 {
-            0
-        } else {
-            self.0.random_range(0..bound)
-        }
+        if bound == 0 { 0 } else { self.0.random_range(0..bound) }
     }
 
     /// A number in `low..=high`.

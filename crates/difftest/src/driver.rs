@@ -105,12 +105,8 @@ impl<'a> Driver<'a> {
             }
         }
         let rows = *draw.pick(&[2_000, 20_000, 20_000, 80_000]);
-        let limits = Limits {
-            rows,
-            bulk: rows.min(30_000),
-            copy: rows.min(50_000),
-            major: server.major,
-        };
+        let limits =
+            Limits { rows, bulk: rows.min(30_000), copy: rows.min(50_000), major: server.major };
         let mut driver = Self {
             cluster,
             options,
@@ -142,8 +138,7 @@ impl<'a> Driver<'a> {
         };
         self.sessions.clear();
         for number in 1..=count {
-            self.sessions
-                .push(Session::new(number, self.cluster.connect(&self.database)?)?);
+            self.sessions.push(Session::new(number, self.cluster.connect(&self.database)?)?);
         }
         self.monitor = Some(Session::new(0, self.cluster.connect(&self.database)?)?);
         self.helpers = Some(Helpers::new(
@@ -206,19 +201,13 @@ impl<'a> Driver<'a> {
         }
         let alarms = self.cluster.alarming_lines();
         if !alarms.is_empty() {
-            return Err(Failure::new(
-                "the server's log has alarming lines",
-                alarms.join("\n"),
-            ));
+            return Err(Failure::new("the server's log has alarming lines", alarms.join("\n")));
         }
         self.sessions.clear();
         self.helpers = None;
         drop(monitor);
         let mut admin = Session::new(0, self.cluster.connect("postgres")?)?;
-        admin.must(
-            self.record,
-            &format!("DROP DATABASE {} (FORCE)", self.database),
-        )?;
+        admin.must(self.record, &format!("DROP DATABASE {} (FORCE)", self.database))?;
         Ok(())
     }
 }
@@ -229,28 +218,16 @@ fn prepare_database(
     record: &mut Record,
     options: &Options,
 ) -> Result<(Server, bool, DrawnSettings), Failure> {
-    let version = monitor.must(
-        record,
-        "SELECT current_setting('server_version_num')::int4 / 10000",
-    )?;
-    let major = version
-        .rows()
-        .first()
-        .and_then(|v| v.parse().ok())
-        .unwrap_or(0);
+    let version =
+        monitor.must(record, "SELECT current_setting('server_version_num')::int4 / 10000")?;
+    let major = version.rows().first().and_then(|v| v.parse().ok()).unwrap_or(0);
     let icu = !monitor
-        .must(
-            record,
-            "SELECT 1 FROM pg_collation WHERE collname = 'und-x-icu'",
-        )?
+        .must(record, "SELECT 1 FROM pg_collation WHERE collname = 'und-x-icu'")?
         .rows()
         .is_empty();
     let mut drawn = options.draw.clone();
     if options.am != "heap" {
-        monitor.must(
-            record,
-            &format!("CREATE EXTENSION IF NOT EXISTS {}", options.am),
-        )?;
+        monitor.must(record, &format!("CREATE EXTENSION IF NOT EXISTS {}", options.am))?;
         monitor.must(record, &format!("LOAD '{}'", options.am))?;
         // Every on/off setting of the extension is drawn for each comparison.
         let names = monitor.must(
@@ -263,12 +240,9 @@ fn prepare_database(
             }
         }
     }
-    let amcheck = outcome::execute(
-        &mut monitor.client,
-        "CREATE EXTENSION IF NOT EXISTS amcheck",
-        None,
-    )
-    .is_done();
+    let amcheck =
+        outcome::execute(&mut monitor.client, "CREATE EXTENSION IF NOT EXISTS amcheck", None)
+            .is_done();
     for sql in sqltype::SUPPORT_OBJECTS {
         if icu || !sql.contains("icu") {
             monitor.must(record, sql)?;

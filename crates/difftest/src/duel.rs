@@ -43,18 +43,12 @@ impl Helpers {
                 .simple_query("SET lock_timeout = 0; SET deadlock_timeout = '1s'")
                 .map_err(|e| Failure::new("cannot set up a helper connection", e))?;
         }
-        Ok(Self {
-            heap: Session::new(100, heap)?,
-            tested: Session::new(101, tested)?,
-        })
+        Ok(Self { heap: Session::new(100, heap)?, tested: Session::new(101, tested)? })
     }
 }
 
 /// One duel on `table`, led by the idle session `leader`. Returns the keys used up.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the parties to the duel and what they may do"
-)]
+#[expect(clippy::too_many_arguments, reason = "the parties to the duel and what they may do")]
 pub fn fight(
     draw: &mut Draw,
     leader: &mut Session,
@@ -103,11 +97,7 @@ pub fn fight(
             &side.sql(&waiting.sql, &record.am),
             None,
         );
-        record.note(
-            &format!("helper {} (in the background)", side.prefix()),
-            "COMMIT",
-            None,
-        );
+        record.note(&format!("helper {} (in the background)", side.prefix()), "COMMIT", None);
     }
     let am = record.am.clone();
     let (led, heap, tested) = thread::scope(|scope| {
@@ -150,17 +140,10 @@ fn alone(client: &mut Client, statement: &Statement, side: Side, level: &str, am
     if !begin.is_done() {
         return begin;
     }
-    let outcome = outcome::execute(
-        client,
-        &side.sql(&statement.sql, am),
-        statement.copy.as_deref(),
-    );
+    let outcome =
+        outcome::execute(client, &side.sql(&statement.sql, am), statement.copy.as_deref());
     let commit = outcome::execute(client, "COMMIT", None);
-    if outcome.is_done() && !commit.is_done() {
-        commit
-    } else {
-        outcome
-    }
+    if outcome.is_done() && !commit.is_done() { commit } else { outcome }
 }
 
 /// Waits until each helper waits for a lock or has ended.

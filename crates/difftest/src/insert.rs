@@ -23,11 +23,7 @@ fn row(draw: &mut Draw, table: &mut Table) -> Vec<Option<String>> {
         row.push(draw.chance(40).then(|| reference.kind.text(draw.below(60))));
     }
     let plain: Vec<Column> = table.plain_columns().cloned().collect();
-    row.extend(
-        plain
-            .iter()
-            .map(|c| value::text(draw, c.ty, table.profile(c))),
-    );
+    row.extend(plain.iter().map(|c| value::text(draw, c.ty, table.profile(c))));
     row
 }
 
@@ -35,12 +31,7 @@ fn row(draw: &mut Draw, table: &mut Table) -> Vec<Option<String>> {
 pub fn values(draw: &mut Draw, table: &mut Table, rows: u64) -> String {
     let mut types: Vec<String> = Vec::new();
     types.extend(table.key.map(|k| k.kind.definition().to_string()));
-    types.extend(
-        table
-            .reference
-            .as_ref()
-            .map(|r| r.kind.definition().to_string()),
-    );
+    types.extend(table.reference.as_ref().map(|r| r.kind.definition().to_string()));
     types.extend(table.plain_columns().map(|c| c.ty.name()));
     let mut out = Vec::new();
     for _ in 0..rows {
@@ -50,10 +41,8 @@ pub fn values(draw: &mut Draw, table: &mut Table, rows: u64) -> String {
             .zip(&types)
             .map(|(v, ty)| {
                 let ty = ty.trim_end_matches(" COLLATE \"C\"");
-                v.as_ref().map_or_else(
-                    || format!("NULL::{ty}"),
-                    |v| format!("{}::{ty}", value::quote(v)),
-                )
+                v.as_ref()
+                    .map_or_else(|| format!("NULL::{ty}"), |v| format!("{}::{ty}", value::quote(v)))
             })
             .collect();
         out.push(format!("({})", fields.join(", ")));
@@ -66,51 +55,28 @@ pub fn insert(draw: &mut Draw, table: &mut Table, rows: u64) -> Statement {
     let returning = if draw.chance(25) { " RETURNING *" } else { "" };
     let columns = table.insertable().join(", ");
     let values = values(draw, table, rows);
-    Statement::exact(format!(
-        "INSERT INTO @@{} ({columns}) VALUES {values}{returning}",
-        table.name
-    ))
+    Statement::exact(format!("INSERT INTO @@{} ({columns}) VALUES {values}{returning}", table.name))
 }
 
 /// INSERT ... SELECT over generate_series: sizes that stay in memory, fill a vector, fill more than one.
 pub fn bulk(draw: &mut Draw, tables: &mut [Table], at: usize, most: u64) -> Statement {
     let rows = (*draw.pick(&[1, 10, 100, 900, 1_100, 5_000, 9_000, 30_000])).min(most);
-    let parent = tables[at]
-        .reference
-        .as_ref()
-        .map(|r| tables[r.parent].name.clone());
+    let parent = tables[at].reference.as_ref().map(|r| tables[r.parent].name.clone());
     let table = &mut tables[at];
-    let first = if draw.chance(85) {
-        table.next_key + 1
-    } else {
-        draw.below(table.next_key + 1)
-    };
+    let first = if draw.chance(85) { table.next_key + 1 } else { draw.below(table.next_key + 1) };
     table.next_key = table.next_key.max(first + rows);
     let mut fields = Vec::new();
     fields.extend(table.key.map(|k| k.kind.expression("g")));
     if let (Some(reference), Some(parent)) = (&table.reference, parent) {
         let wanted = reference.kind.expression("g % 60");
         // The child's own parent table may be named in another form, hence the alias.
-        fields.push(format!(
-            "(SELECT p.id FROM @@{parent} p WHERE p.id = {wanted})"
-        ));
+        fields.push(format!("(SELECT p.id FROM @@{parent} p WHERE p.id = {wanted})"));
     }
     let plain: Vec<Column> = table.plain_columns().cloned().collect();
-    fields.extend(
-        plain
-            .iter()
-            .map(|c| value::series(draw, c.ty, table.profile(c), "g")),
-    );
-    let conflict = if table.key.is_some() && draw.chance(15) {
-        " ON CONFLICT DO NOTHING"
-    } else {
-        ""
-    };
-    let conflict = if table.key.is_some_and(|k| k.deferrable) {
-        ""
-    } else {
-        conflict
-    };
+    fields.extend(plain.iter().map(|c| value::series(draw, c.ty, table.profile(c), "g")));
+    let conflict =
+        if table.key.is_some() && draw.chance(15) { " ON CONFLICT DO NOTHING" } else { "" };
+    let conflict = if table.key.is_some_and(|k| k.deferrable) { "" } else { conflict };
     Statement::exact(format!(
         "INSERT INTO @@{} ({}) SELECT {} FROM generate_series({first}, {}) g{conflict}",
         table.name,
@@ -122,9 +88,7 @@ pub fn bulk(draw: &mut Draw, tables: &mut [Table], at: usize, most: u64) -> Stat
 
 /// COPY FROM STDIN.
 pub fn copy(draw: &mut Draw, table: &mut Table, most: u64) -> Statement {
-    let rows = draw
-        .weighted(&[(4, 3), (4, 200), (3, 1_500), (2, 12_000), (1, 50_000)])
-        .min(most);
+    let rows = draw.weighted(&[(4, 3), (4, 200), (3, 1_500), (2, 12_000), (1, 50_000)]).min(most);
     // Bulk data meets constraints rarely, or no large COPY would ever succeed.
     let mut quiet = table.clone();
     for column in &mut quiet.columns {
@@ -156,23 +120,13 @@ pub fn copy(draw: &mut Draw, table: &mut Table, most: u64) -> Statement {
                 }
             }
         }
-        let fields: Vec<String> = row
-            .iter()
-            .map(|f| value::copy_field(f.as_deref()))
-            .collect();
+        let fields: Vec<String> = row.iter().map(|f| value::copy_field(f.as_deref())).collect();
         data += &fields.join("\t");
         data.push('\n');
     }
     table.next_key = quiet.next_key.max(table.next_key + rows + 1);
-    let sql = format!(
-        "COPY @@{} ({}) FROM STDIN",
-        table.name,
-        table.insertable().join(", ")
-    );
-    Statement {
-        copy: Some(data),
-        ..Statement::exact(sql)
-    }
+    let sql = format!("COPY @@{} ({}) FROM STDIN", table.name, table.insertable().join(", "));
+    Statement { copy: Some(data), ..Statement::exact(sql) }
 }
 
 /// INSERT ... ON CONFLICT of a few rows, some of them present.
@@ -189,11 +143,7 @@ pub fn conflict(draw: &mut Draw, table: &mut Table) -> Statement {
         "DO NOTHING".to_string()
     } else {
         let set = assignments(draw, table, true);
-        let filter = if draw.chance(25) {
-            " WHERE hashtext(t.id::text) % 2 = 0"
-        } else {
-            ""
-        };
+        let filter = if draw.chance(25) { " WHERE hashtext(t.id::text) % 2 = 0" } else { "" };
         format!("DO UPDATE SET {set}{filter}")
     };
     let returning = if draw.chance(40) { " RETURNING *" } else { "" };
@@ -205,10 +155,7 @@ pub fn conflict(draw: &mut Draw, table: &mut Table) -> Statement {
 
 /// INSERT INTO a table rows read from itself.
 pub fn copy_table(draw: &mut Draw, table: &mut Table) -> Statement {
-    let plain: Vec<String> = table
-        .plain_columns()
-        .map(|c| format!("t.{}", c.name))
-        .collect();
+    let plain: Vec<String> = table.plain_columns().map(|c| format!("t.{}", c.name)).collect();
     let mut fields = Vec::new();
     if let Some(key) = table.key {
         let offset = 1 << draw.range(21, 28);

@@ -68,10 +68,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<bool, Failure> {
     // Stream 0 of the seed draws the cluster, stream N + 1 the epoch N.
     let cluster = Cluster::create(options, &mut Draw::new(options.seed, 0))?;
-    let log = options
-        .replay_log
-        .clone()
-        .unwrap_or_else(|| options.workdir.join("replay.sql"));
+    let log = options.replay_log.clone().unwrap_or_else(|| options.workdir.join("replay.sql"));
     let mut record = Record::new(&log, &options.am, cluster.autovacuum)?;
     watch(record.pulse(), options);
     let began = Instant::now();
@@ -110,10 +107,7 @@ fn report(options: &Options, cluster: &Cluster, record: &mut Record, failure: &F
     println!("-- the last steps");
     println!("{}", record.recent());
     println!("-- the end of the server's log\n{}", cluster.log_tail());
-    println!(
-        "FAILED: seed {}, step {}: {}",
-        options.seed, record.step, failure.title
-    );
+    println!("FAILED: seed {}, step {}: {}", options.seed, record.step, failure.title);
     println!("{}", failure.detail);
     println!("work directory kept: {}", options.workdir.display());
     println!("{} passed, 1 failed", record.checks);

@@ -31,10 +31,7 @@ pub fn alter(
         )),
         1 | 2 => {
             let column = schema::column(draw, server, table, table.rows == 0);
-            let sql = format!(
-                "ALTER TABLE @@{name} ADD COLUMN {}",
-                ddl::column_ddl(&column)
-            );
+            let sql = format!("ALTER TABLE @@{name} ADD COLUMN {}", ddl::column_ddl(&column));
             Statement::scanning(sql).changing(Change::AddColumn(at, column))
         }
         3 => match movable(draw, table) {
@@ -87,11 +84,7 @@ pub fn alter(
 /// A column no trigger, generated column or key needs.
 fn movable(draw: &mut Draw, table: &Table) -> Option<Column> {
     let columns: Vec<&Column> = table.columns.iter().filter(|c| !c.pinned).collect();
-    if columns.is_empty() {
-        None
-    } else {
-        Some((*draw.pick(&columns)).clone())
-    }
+    if columns.is_empty() { None } else { Some((*draw.pick(&columns)).clone()) }
 }
 
 fn analyze(name: &str) -> Statement {
@@ -106,11 +99,9 @@ fn cluster(draw: &mut Draw, table: &Table) -> Statement {
         .map(|i| i.name.as_str())
         .collect();
     match (usable.is_empty(), table.key) {
-        (false, _) => Statement::scanning(format!(
-            "CLUSTER @@{} USING @@{}",
-            table.name,
-            draw.pick(&usable)
-        )),
+        (false, _) => {
+            Statement::scanning(format!("CLUSTER @@{} USING @@{}", table.name, draw.pick(&usable)))
+        }
         (true, Some(_)) => {
             Statement::scanning(format!("CLUSTER @@{0} USING @@{0}_key", table.name))
         }

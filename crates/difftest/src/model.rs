@@ -215,9 +215,7 @@ impl Table {
 
     /// Whether a unique index made by CREATE INDEX covers `column`.
     pub fn is_unique(&self, column: &str) -> bool {
-        self.indexes
-            .iter()
-            .any(|i| i.unique && i.columns.iter().any(|c| c == column))
+        self.indexes.iter().any(|i| i.unique && i.columns.iter().any(|c| c == column))
     }
 
     /// Whether a btree covers `column`, so that a wide value would not fit its page.
@@ -230,9 +228,7 @@ impl Table {
     /// An ORDER BY list (of the alias `t`) that puts distinguishable rows in one order.
     pub fn total_order(&self) -> &'static str {
         match self.key {
-            Some(Key {
-                deferrable: false, ..
-            }) => "t.id",
+            Some(Key { deferrable: false, .. }) => "t.id",
             Some(_) => "t.id, t::text COLLATE \"C\"",
             None => "t::text COLLATE \"C\"",
         }
@@ -245,15 +241,8 @@ impl Table {
         } else {
             column.profile.wide
         };
-        let nulls = if column.not_null {
-            column.profile.nulls.min(1)
-        } else {
-            column.profile.nulls
-        };
-        Profile {
-            nulls,
-            wide,
-            ..column.profile
-        }
+        let nulls =
+            if column.not_null { column.profile.nulls.min(1) } else { column.profile.nulls };
+        Profile { nulls, wide, ..column.profile }
     }
 }

@@ -72,11 +72,7 @@ impl Options {
         };
         let mut arguments = arguments;
         while let Some(name) = arguments.next() {
-            let mut value = || {
-                arguments
-                    .next()
-                    .ok_or_else(|| format!("{name} needs a value"))
-            };
+            let mut value = || arguments.next().ok_or_else(|| format!("{name} needs a value"));
             match name.as_str() {
                 "--bindir" => options.bindir = value()?.into(),
                 "--am" => options.am = value()?,
@@ -114,9 +110,7 @@ impl Options {
 }
 
 fn number(name: &str, value: &str) -> Result<u64, String> {
-    value
-        .parse()
-        .map_err(|_| format!("{name}: {value} is not a number"))
+    value.parse().map_err(|_| format!("{name}: {value} is not a number"))
 }
 
 #[cfg(test)]
@@ -125,9 +119,8 @@ mod tests {
 
     #[test]
     fn parses() {
-        let words = "--bindir /x --seed 9 --draw a.b=on|off --crash on"
-            .split(' ')
-            .map(String::from);
+        let words =
+            "--bindir /x --seed 9 --draw a.b=on|off --crash on".split(' ').map(String::from);
         let options = Options::parse(words).expect("valid options");
         assert_eq!((options.seed, options.crash), (9, true));
         assert_eq!(

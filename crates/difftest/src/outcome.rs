@@ -13,11 +13,7 @@ pub enum Outcome {
     /// Rows affected or returned, and the returned rows as text.
     Done { count: u64, rows: Vec<String> },
     /// An error of the server.
-    Failed {
-        state: String,
-        message: String,
-        detail: String,
-    },
+    Failed { state: String, message: String, detail: String },
     /// The connection broke.
     Lost(String),
 }
@@ -46,10 +42,7 @@ fn copy_in(client: &mut Client, sql: &str, data: &str) -> Result<Outcome, postgr
             break;
         }
     }
-    Ok(Outcome::Done {
-        count: writer.finish()?,
-        rows: Vec::new(),
-    })
+    Ok(Outcome::Done { count: writer.finish()?, rows: Vec::new() })
 }
 
 fn collect(messages: Vec<SimpleQueryMessage>) -> Outcome {
@@ -58,9 +51,8 @@ fn collect(messages: Vec<SimpleQueryMessage>) -> Outcome {
     for message in messages {
         match message {
             SimpleQueryMessage::Row(row) => {
-                let fields: Vec<&str> = (0..row.len())
-                    .map(|i| row.get(i).unwrap_or("\\N"))
-                    .collect();
+                let fields: Vec<&str> =
+                    (0..row.len()).map(|i| row.get(i).unwrap_or("\\N")).collect();
                 rows.push(fields.join("\u{1F}"));
             }
             SimpleQueryMessage::CommandComplete(n) => count = n,
@@ -82,9 +74,7 @@ fn failed(error: &DbError) -> Outcome {
 fn neutral(text: &str) -> String {
     ["h_t", "c_t", "h_cur", "c_cur"]
         .iter()
-        .fold(text.to_string(), |text, name| {
-            text.replace(name, &format!("@@{}", &name[2..]))
-        })
+        .fold(text.to_string(), |text, name| text.replace(name, &format!("@@{}", &name[2..])))
 }
 
 impl Outcome {
@@ -128,11 +118,7 @@ impl Outcome {
     pub fn brief(&self) -> String {
         match self {
             Self::Done { count, rows } => format!("done, {count} rows, {} returned", rows.len()),
-            Self::Failed {
-                state,
-                message,
-                detail,
-            } => format!("{state} {message} [{detail}]"),
+            Self::Failed { state, message, detail } => format!("{state} {message} [{detail}]"),
             Self::Lost(reason) => format!("connection lost: {reason}"),
         }
     }
@@ -142,32 +128,15 @@ impl Outcome {
 pub fn difference(heap: &Outcome, tested: &Outcome, errors: Errors, order: Rows) -> Option<String> {
     let headline = || format!("heap:   {}\ntested: {}", heap.brief(), tested.brief());
     match (heap, tested) {
-        (
-            Outcome::Done {
-                count: a,
-                rows: left,
-            },
-            Outcome::Done {
-                count: b,
-                rows: right,
-            },
-        ) => {
+        (Outcome::Done { count: a, rows: left }, Outcome::Done { count: b, rows: right }) => {
             if a != b || left.len() != right.len() {
                 return Some(headline());
             }
             rows_differ(left, right, order).map(|rows| format!("{}\n{rows}", headline()))
         }
         (
-            Outcome::Failed {
-                state: a,
-                message: m,
-                detail: d,
-            },
-            Outcome::Failed {
-                state: b,
-                message: n,
-                detail: e,
-            },
+            Outcome::Failed { state: a, message: m, detail: d },
+            Outcome::Failed { state: b, message: n, detail: e },
         ) => {
             let same = match errors {
                 Errors::Any => !tested.is_internal() || a == b,
@@ -219,11 +188,7 @@ mod tests {
     }
 
     fn failed(state: &str, message: &str) -> Outcome {
-        Outcome::Failed {
-            state: state.into(),
-            message: message.into(),
-            detail: String::new(),
-        }
+        Outcome::Failed { state: state.into(), message: message.into(), detail: String::new() }
     }
 
     #[test]

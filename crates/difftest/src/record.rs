@@ -16,10 +16,7 @@ pub struct Failure {
 impl Failure {
     /// A failure with what was seen.
     pub fn new(title: impl Into<String>, detail: impl fmt::Display) -> Self {
-        Self {
-            title: title.into(),
-            detail: detail.to_string(),
-        }
+        Self { title: title.into(), detail: detail.to_string() }
     }
 }
 
@@ -78,8 +75,7 @@ impl Record {
 
     /// Notes a statement before it runs. `who` is the session, or the helper that runs it.
     pub fn note(&mut self, who: &str, sql: &str, copy: Option<&str>) {
-        self.pulse
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.pulse.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let head = format!("/* step {} {who} */ {sql};\n", self.step);
         let mut full = head.clone();
         let mut shown = head;
@@ -92,20 +88,14 @@ impl Record {
                 shown.push('\n');
             }
             if lines > SHOWN_LINES {
-                shown += &format!(
-                    "-- {} more lines, in full in the replay log\n",
-                    lines - SHOWN_LINES
-                );
+                shown +=
+                    &format!("-- {} more lines, in full in the replay log\n", lines - SHOWN_LINES);
             }
             shown += "\\.\n";
         }
         // A full disk must not look like a difference between the tables.
         let _ = self.file.write_all(full.as_bytes());
-        while self
-            .recent
-            .front()
-            .is_some_and(|(step, _)| step + (KEPT_STEPS as u64) <= self.step)
-        {
+        while self.recent.front().is_some_and(|(step, _)| step + (KEPT_STEPS as u64) <= self.step) {
             self.recent.pop_front();
         }
         self.recent.push_back((self.step, shown));

@@ -73,12 +73,8 @@ fn reference(draw: &mut Draw, table: &Table, earlier: &[Table]) -> Option<Refere
         return None;
     }
     let parent = *draw.pick(&parents);
-    let on_delete = draw.pick(&[
-        "",
-        " ON DELETE CASCADE",
-        " ON DELETE SET NULL",
-        " ON DELETE RESTRICT",
-    ]);
+    let on_delete =
+        draw.pick(&["", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON DELETE RESTRICT"]);
     let on_update = draw.pick(&["", " ON UPDATE CASCADE", " ON UPDATE SET NULL"]);
     Some(Reference {
         parent,
@@ -101,31 +97,17 @@ pub fn column(draw: &mut Draw, server: Server, table: &mut Table, fresh: bool) -
         spread: *draw.pick(&[2, 40, 1_000, 100_000]),
         wide: draw.weighted(&[(6, 0), (2, 20), (1, 300)]),
     };
-    let default = draw
-        .chance(if fresh { 25 } else { 50 })
-        .then(|| default(draw, ty, profile));
+    let default = draw.chance(if fresh { 25 } else { 50 }).then(|| default(draw, ty, profile));
     let not_null =
         draw.chance(15) && (fresh || default.as_ref().is_some_and(|d| !d.starts_with("NULL")));
     let name = format!("c{}", table.next_object);
     table.next_object += 1;
-    Column {
-        name,
-        ty,
-        profile,
-        not_null,
-        default,
-        generated: None,
-        pinned: false,
-    }
+    Column { name, ty, profile, not_null, default, generated: None, pinned: false }
 }
 
 /// A constant default; now and then a stable expression that is constant in a transaction's terms.
 fn default(draw: &mut Draw, ty: SqlType, profile: Profile) -> String {
-    let profile = Profile {
-        nulls: 5,
-        wide: 0,
-        ..profile
-    };
+    let profile = Profile { nulls: 5, wide: 0, ..profile };
     value::literal(draw, ty, profile)
 }
 
@@ -143,24 +125,16 @@ fn generated(draw: &mut Draw, server: Server, table: &mut Table) {
     base.pinned = true;
     let (ty, expression) = match base.ty {
         SqlType::Numeric => (SqlType::Bool, format!("({} > 10)", base.name)),
-        SqlType::IntArray => (
-            SqlType::Int4,
-            format!("coalesce(array_length({}, 1), -1)", base.name),
-        ),
+        SqlType::IntArray => {
+            (SqlType::Int4, format!("coalesce(array_length({}, 1), -1)", base.name))
+        }
         ty if ty.is_integer() => (SqlType::Int8, format!("({}::int8 / 3)", base.name)),
-        _ => (
-            SqlType::Text(sqltype::Collation::C),
-            format!("left({}, 3)", base.name),
-        ),
+        _ => (SqlType::Text(sqltype::Collation::C), format!("left({}, 3)", base.name)),
     };
     let stored = server.major < 18 || draw.chance(60);
     let name = format!("g{}", table.next_object);
     table.next_object += 1;
-    let profile = Profile {
-        nulls: 0,
-        spread: 100,
-        wide: 0,
-    };
+    let profile = Profile { nulls: 0, spread: 100, wide: 0 };
     let generated = Some((expression, stored));
     table.columns.push(Column {
         name,
@@ -230,24 +204,11 @@ pub fn index(draw: &mut Draw, server: Server, table: &mut Table) -> Option<Index
         }
         format!("{other} IS NOT NULL")
     });
-    let generated = |name: &String| {
-        table
-            .columns
-            .iter()
-            .any(|c| c.name == *name && c.generated.is_some())
-    };
+    let generated =
+        |name: &String| table.columns.iter().any(|c| c.name == *name && c.generated.is_some());
     let unique = method == Method::Btree && draw.chance(15) && !columns.iter().any(generated);
     let name = format!("{}_i{}", table.name, table.next_object);
     table.next_object += 1;
     let nulls_not_distinct = unique && server.major >= 15 && draw.chance(15);
-    Some(Index {
-        name,
-        method,
-        keys,
-        columns,
-        include,
-        predicate,
-        unique,
-        nulls_not_distinct,
-    })
+    Some(Index { name, method, keys, columns, include, predicate, unique, nulls_not_distinct })
 }

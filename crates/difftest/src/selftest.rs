@@ -33,12 +33,8 @@ pub struct Injection {
 
 /// Runs the ordinary loop once for each fault; true if each was found.
 pub fn run(options: &Options, cluster: &Cluster, record: &mut Record) -> Result<bool, Failure> {
-    const FAULTS: [Fault; 4] = [
-        Fault::WrongRow,
-        Fault::LostUpdate,
-        Fault::LostLock,
-        Fault::LostDuplicate,
-    ];
+    const FAULTS: [Fault; 4] =
+        [Fault::WrongRow, Fault::LostUpdate, Fault::LostLock, Fault::LostDuplicate];
     let mut missed = 0;
     for (round, fault) in FAULTS.into_iter().enumerate() {
         record.step = 0;
@@ -69,10 +65,7 @@ pub fn run(options: &Options, cluster: &Cluster, record: &mut Record) -> Result<
             missed += 1;
         }
     }
-    println!(
-        "self-test: {} passed, {missed} failed",
-        FAULTS.len() - missed
-    );
+    println!("self-test: {} passed, {missed} failed", FAULTS.len() - missed);
     Ok(missed == 0)
 }
 
@@ -104,11 +97,7 @@ impl Driver<'_> {
     fn inject_contents(&mut self, fault: Fault) -> Result<(), Failure> {
         let at = self.draw.below(self.tables.len() as u64) as usize;
         let table = self.tables[at].name.clone();
-        let Some(column) = self.tables[at]
-            .plain_columns()
-            .next()
-            .map(|c| c.name.clone())
-        else {
+        let Some(column) = self.tables[at].plain_columns().next().map(|c| c.name.clone()) else {
             return Ok(());
         };
         let change = if fault == Fault::WrongRow {
@@ -138,11 +127,7 @@ impl Driver<'_> {
         let Some(monitor) = &mut self.monitor else {
             return Ok(());
         };
-        let unique = if fault == Fault::LostDuplicate {
-            ""
-        } else {
-            "PRIMARY KEY"
-        };
+        let unique = if fault == Fault::LostDuplicate { "" } else { "PRIMARY KEY" };
         for (side, constraint) in [(Side::Heap, "PRIMARY KEY"), (Side::Tested, unique)] {
             monitor.must(
                 record,

@@ -60,14 +60,7 @@ impl Session {
                 })
             })
             .ok_or_else(|| Failure::new("cannot ask for the backend's pid", number))?;
-        Ok(Self {
-            number,
-            client,
-            pid,
-            transaction: None,
-            cursors: Vec::new(),
-            next_savepoint: 0,
-        })
+        Ok(Self { number, client, pid, transaction: None, cursors: Vec::new(), next_savepoint: 0 })
     }
 
     /// Runs one statement of this session as it stands.
@@ -94,10 +87,7 @@ impl Session {
         if outcome.is_done() {
             Ok(outcome)
         } else {
-            Err(Failure::new(
-                "a plain statement failed",
-                format!("{sql}\n{}", outcome.brief()),
-            ))
+            Err(Failure::new("a plain statement failed", format!("{sql}\n{}", outcome.brief())))
         }
     }
 
@@ -189,9 +179,7 @@ impl Session {
         let name = format!("s{}", self.next_savepoint);
         self.must(record, &format!("SAVEPOINT {name}"))?;
         if let Some(transaction) = &mut self.transaction {
-            transaction
-                .savepoints
-                .push((name, transaction.changes.len()));
+            transaction.savepoints.push((name, transaction.changes.len()));
         }
         Ok(())
     }
@@ -214,23 +202,17 @@ impl Session {
             transaction.savepoints.truncate(depth);
         }
         let verb = if back { "ROLLBACK TO" } else { "RELEASE" };
-        self.must(record, &format!("{verb} SAVEPOINT {name}"))
-            .map(|_| ())
+        self.must(record, &format!("{verb} SAVEPOINT {name}")).map(|_| ())
     }
 
     /// Runs a statement on both sides and compares what they did.
     pub fn pair(&mut self, record: &mut Record, statement: &Statement) -> Result<Ending, Failure> {
-        let (guarded, open, tested_first) = self
-            .transaction
-            .as_ref()
-            .map_or((false, false, record.step.is_multiple_of(3)), |t| {
+        let (guarded, open, tested_first) =
+            self.transaction.as_ref().map_or((false, false, record.step.is_multiple_of(3)), |t| {
                 (t.guarded, true, t.guarded && t.tested_first)
             });
-        let order = if tested_first {
-            [Side::Tested, Side::Heap]
-        } else {
-            [Side::Heap, Side::Tested]
-        };
+        let order =
+            if tested_first { [Side::Tested, Side::Heap] } else { [Side::Heap, Side::Tested] };
         let mut outcomes = Vec::new();
         for (place, side) in order.into_iter().enumerate() {
             let outcome = if guarded {
@@ -272,9 +254,7 @@ impl Session {
         }
         if heap.is_done() {
             if let Some(transaction) = &mut self.transaction {
-                transaction
-                    .changes
-                    .extend(statement.changes.iter().cloned());
+                transaction.changes.extend(statement.changes.iter().cloned());
             }
         } else {
             record.equal_errors += 1;
@@ -343,11 +323,7 @@ impl Session {
 
     /// Rolls back if a transaction is open.
     pub fn rollback_if_open(&mut self, record: &mut Record) -> Result<(), Failure> {
-        if self.transaction.is_some() {
-            self.rollback(record)
-        } else {
-            Ok(())
-        }
+        if self.transaction.is_some() { self.rollback(record) } else { Ok(()) }
     }
 
     /// A query under settings of its own, leaving no trace in the session's transaction.

@@ -71,25 +71,16 @@ impl Statement {
 
     /// A statement that meets rows in the order of a scan.
     pub fn scanning(sql: impl Into<String>) -> Self {
-        Self {
-            errors: Errors::Any,
-            ..Self::exact(sql)
-        }
+        Self { errors: Errors::Any, ..Self::exact(sql) }
     }
 
     /// The same, its rows in the order given by ORDER BY.
     pub fn ordered(self) -> Self {
-        Self {
-            rows: Rows::Ordered,
-            ..self
-        }
+        Self { rows: Rows::Ordered, ..self }
     }
 
     /// The same, changing the model.
     pub fn changing(self, change: Change) -> Self {
-        Self {
-            changes: vec![change],
-            ..self
-        }
+        Self { changes: vec![change], ..self }
     }
 }

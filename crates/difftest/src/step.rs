@@ -48,11 +48,7 @@ impl Driver<'_> {
         }
         if self.amcheck && self.draw.chance(2) {
             let name = self.tables[table].name.clone();
-            let side = if self.draw.chance(80) {
-                Side::Tested
-            } else {
-                Side::Heap
-            };
+            let side = if self.draw.chance(80) { Side::Tested } else { Side::Heap };
             if let Some(monitor) = &mut self.monitor {
                 compare::btrees(monitor, self.record, side, &name)?;
             }
@@ -77,11 +73,7 @@ impl Driver<'_> {
                 (prepared, Action::ResolvePrepared),
             ]);
         };
-        let inside = if transaction.savepoints.is_empty() {
-            0
-        } else {
-            5
-        };
+        let inside = if transaction.savepoints.is_empty() { 0 } else { 5 };
         let tired = if transaction.steps > 20 { 40 } else { 0 };
         self.draw.weighted(&[
             (45, Action::Write),
@@ -154,18 +146,13 @@ impl Driver<'_> {
                     self.next_name,
                 )
             }
-            Action::AdvanceCursor => cursor::advance(
-                &mut self.draw,
-                &mut self.sessions[at],
-                self.record,
-                &self.tables,
-            ),
+            Action::AdvanceCursor => {
+                cursor::advance(&mut self.draw, &mut self.sessions[at], self.record, &self.tables)
+            }
             Action::Savepoint => self.sessions[at].savepoint(self.record),
             Action::RollbackTo | Action::Release => {
-                let depth = self.sessions[at]
-                    .transaction
-                    .as_ref()
-                    .map_or(0, |t| t.savepoints.len());
+                let depth =
+                    self.sessions[at].transaction.as_ref().map_or(0, |t| t.savepoints.len());
                 let depth = self.draw.below(depth as u64) as usize;
                 self.sessions[at].leave_savepoint(
                     self.record,
@@ -214,10 +201,7 @@ impl Driver<'_> {
             self.prepared.is_empty() && self.sessions.iter().all(|s| s.transaction.is_none());
         let mut view = self.tables[table].clone();
         // An open cursor may pin a page that VACUUM must have for itself, and it waits without a limit.
-        let pinned = self
-            .sessions
-            .iter()
-            .any(|s| s.transaction.is_some() && !s.cursors.is_empty());
+        let pinned = self.sessions.iter().any(|s| s.transaction.is_some() && !s.cursors.is_empty());
         if pinned && !maintenance::lazy_vacuum_never_waits(&view) {
             return Ok(());
         }
@@ -269,10 +253,7 @@ impl Driver<'_> {
         let commit = self.draw.chance(65);
         let verb = if commit { "COMMIT" } else { "ROLLBACK" };
         let sql = format!("{verb} PREPARED '{}'", prepared.gid);
-        self.monitor
-            .as_mut()
-            .map(|m| m.must(self.record, &sql))
-            .transpose()?;
+        self.monitor.as_mut().map(|m| m.must(self.record, &sql)).transpose()?;
         if commit {
             self.apply(&prepared.changes);
         }
@@ -284,13 +265,7 @@ impl Driver<'_> {
         let table = self.draw.below(self.tables.len() as u64) as usize;
         let at = self.draw.below(self.sessions.len() as u64) as usize;
         let view = self.sessions[at].view(&self.tables, table);
-        compare::table(
-            &mut self.draw,
-            &mut self.sessions[at],
-            self.record,
-            &view,
-            &self.drawn,
-        )?;
+        compare::table(&mut self.draw, &mut self.sessions[at], self.record, &view, &self.drawn)?;
         if self.draw.chance(30) {
             let name = &self.tables[table].name;
             let sql = format!("SELECT count(*) FROM h_{name}");

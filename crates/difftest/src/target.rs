@@ -7,14 +7,8 @@ use crate::value::{self, Profile};
 
 /// A literal of a key that has probably been used.
 pub fn key_text(draw: &mut Draw, table: &Table) -> String {
-    let n = if draw.chance(50) {
-        draw.below(60)
-    } else {
-        draw.below(table.next_key + 3)
-    };
-    table
-        .key
-        .map_or_else(|| n.to_string(), |k| k.kind.literal(n))
+    let n = if draw.chance(50) { draw.below(60) } else { draw.below(table.next_key + 3) };
+    table.key.map_or_else(|| n.to_string(), |k| k.kind.literal(n))
 }
 
 /// A predicate that meets at most one row of a keyed table.
@@ -35,9 +29,8 @@ pub fn predicate(draw: &mut Draw, table: &Table) -> String {
             match draw.below(4) {
                 0 => format!("t.id > {low} AND t.id <= {high} AND hashtext(t.id::text) % 3 = 0"),
                 1 => {
-                    let keys: Vec<String> = (0..draw.range(1, 12))
-                        .map(|_| key_text(draw, table))
-                        .collect();
+                    let keys: Vec<String> =
+                        (0..draw.range(1, 12)).map(|_| key_text(draw, table)).collect();
                     format!("t.id IN ({})", keys.join(", "))
                 }
                 _ => format!("t.id BETWEEN {low} AND {high}"),
@@ -54,11 +47,7 @@ pub fn column_predicate(draw: &mut Draw, table: &Table) -> String {
     }
     let column = draw.pick(&table.columns);
     let name = format!("t.{}", column.name);
-    let profile = Profile {
-        nulls: 0,
-        wide: 0,
-        ..column.profile
-    };
+    let profile = Profile { nulls: 0, wide: 0, ..column.profile };
     if column.ty.has_gin() && draw.chance(60) {
         let wanted = if column.ty == crate::sqltype::SqlType::Jsonb {
             format!("'{{\"k\": {}}}'::jsonb", draw.below(50))
@@ -91,11 +80,7 @@ pub fn index_predicate(draw: &mut Draw, table: &Table, at: usize) -> String {
     let Some(column) = table.columns.iter().find(|c| c.name == index.columns[0]) else {
         return "true".into();
     };
-    let profile = Profile {
-        nulls: 0,
-        wide: 0,
-        ..column.profile
-    };
+    let profile = Profile { nulls: 0, wide: 0, ..column.profile };
     let v =
         value::literal(draw, column.ty, profile).replace("'-5000'::dt_domain", "'-500'::dt_domain");
     let name = format!("t.{}", column.name);
@@ -121,33 +106,17 @@ pub fn index_predicate(draw: &mut Draw, table: &Table, at: usize) -> String {
 
 /// SELECT ... FOR UPDATE and its weaker forms.
 pub fn lock(draw: &mut Draw, table: &Table) -> Statement {
-    let strength = draw.pick(&[
-        "FOR UPDATE",
-        "FOR NO KEY UPDATE",
-        "FOR SHARE",
-        "FOR KEY SHARE",
-    ]);
+    let strength = draw.pick(&["FOR UPDATE", "FOR NO KEY UPDATE", "FOR SHARE", "FOR KEY SHARE"]);
     let wait = draw.pick(&["", " NOWAIT", " SKIP LOCKED", " SKIP LOCKED"]);
-    let filter = if draw.chance(50) {
-        single_row(draw, table)
-    } else {
-        predicate(draw, table)
-    };
-    Statement::scanning(format!(
-        "SELECT * FROM @@{} t WHERE {filter} {strength}{wait}",
-        table.name
-    ))
+    let filter = if draw.chance(50) { single_row(draw, table) } else { predicate(draw, table) };
+    Statement::scanning(format!("SELECT * FROM @@{} t WHERE {filter} {strength}{wait}", table.name))
 }
 
 /// A query whose answer does not depend on the order of rows.
 pub fn query(draw: &mut Draw, table: &Table) -> Statement {
     let filter = predicate(draw, table);
     let name = &table.name;
-    let column = if table.columns.is_empty() {
-        None
-    } else {
-        Some(draw.pick(&table.columns))
-    };
+    let column = if table.columns.is_empty() { None } else { Some(draw.pick(&table.columns)) };
     let Some(column) = column else {
         return Statement::exact(format!("SELECT count(*) FROM @@{name} t"));
     };

@@ -76,12 +76,9 @@ fn ordinary(ty: SqlType, v: u64) -> String {
         SqlType::Varchar(..) => format!("vc {v}"),
         SqlType::Char(_) => format!("{}", v % 1_000),
         SqlType::Bytea => format!("\\x{:08x}", v.wrapping_mul(2_654_435_761) % (1 << 32)),
-        SqlType::Date => format!(
-            "{:04}-{:02}-{:02}",
-            1990 + v / 336 % 60,
-            v / 28 % 12 + 1,
-            v % 28 + 1
-        ),
+        SqlType::Date => {
+            format!("{:04}-{:02}-{:02}", 1990 + v / 336 % 60, v / 28 % 12 + 1, v % 28 + 1)
+        }
         SqlType::Timestamptz => {
             format!(
                 "2001-{:02}-{:02} {:02}:00:00.{:06}+00",
@@ -91,11 +88,9 @@ fn ordinary(ty: SqlType, v: u64) -> String {
                 v % 1_000_000
             )
         }
-        SqlType::Uuid => format!(
-            "{:08x}-0000-4000-8000-{:012x}",
-            v.wrapping_mul(2_654_435_761) % (1 << 32),
-            v
-        ),
+        SqlType::Uuid => {
+            format!("{:08x}-0000-4000-8000-{:012x}", v.wrapping_mul(2_654_435_761) % (1 << 32), v)
+        }
         SqlType::Jsonb => match v % 4 {
             0 => format!("{{\"k\": {}, \"t\": \"x{v}\"}}", v % 50),
             1 => format!("[{v}, {}, null]", v % 7),
@@ -123,12 +118,7 @@ fn extreme(draw: &mut Draw, ty: SqlType) -> String {
     let from: &[&str] = match ty {
         SqlType::Int2 => &["-32768", "32767", "0"],
         SqlType::Int4 => &["-2147483648", "2147483647", "0", "-1"],
-        SqlType::Int8 => &[
-            "-9223372036854775808",
-            "9223372036854775807",
-            "0",
-            "4294967296",
-        ],
+        SqlType::Int8 => &["-9223372036854775808", "9223372036854775807", "0", "4294967296"],
         SqlType::Decimal => &["99999999.99", "-99999999.99", "0", "0.01", "NaN"],
         SqlType::Numeric => &[
             "NaN",
@@ -142,24 +132,10 @@ fn extreme(draw: &mut Draw, ty: SqlType) -> String {
             "1e-200",
             "123456789012345678901234567890.5",
         ],
-        SqlType::Float4 => &[
-            "NaN",
-            "Infinity",
-            "-Infinity",
-            "-0",
-            "0",
-            "1e-45",
-            "3.4028235e38",
-        ],
-        SqlType::Float8 => &[
-            "NaN",
-            "Infinity",
-            "-Infinity",
-            "-0",
-            "0",
-            "5e-324",
-            "1.7976931348623157e308",
-        ],
+        SqlType::Float4 => &["NaN", "Infinity", "-Infinity", "-0", "0", "1e-45", "3.4028235e38"],
+        SqlType::Float8 => {
+            &["NaN", "Infinity", "-Infinity", "-0", "0", "5e-324", "1.7976931348623157e308"]
+        }
         SqlType::Text(_) => &[
             "",
             " ",
@@ -179,14 +155,9 @@ fn extreme(draw: &mut Draw, ty: SqlType) -> String {
         SqlType::Varchar(..) => &["", " ", "a", "A", "Zz", "\u{1F600}", "trailing  "],
         SqlType::Char(_) => &["", "abcdef", "a", "É"],
         SqlType::Bytea => &["\\x", "\\x00", "\\xff", "\\x0000ff"],
-        SqlType::Date => &[
-            "infinity",
-            "-infinity",
-            "4713-01-01 BC",
-            "5874897-12-31",
-            "2000-01-01",
-            "1999-12-31",
-        ],
+        SqlType::Date => {
+            &["infinity", "-infinity", "4713-01-01 BC", "5874897-12-31", "2000-01-01", "1999-12-31"]
+        }
         SqlType::Timestamptz => &[
             "infinity",
             "-infinity",
@@ -194,41 +165,19 @@ fn extreme(draw: &mut Draw, ty: SqlType) -> String {
             "294276-12-31 23:59:59.999999+00",
             "2000-01-01 00:00:00+00",
         ],
-        SqlType::Uuid => &[
-            "00000000-0000-0000-0000-000000000000",
-            "ffffffff-ffff-ffff-ffff-ffffffffffff",
-        ],
-        SqlType::Jsonb => &[
-            "null",
-            "{}",
-            "[]",
-            "\"\"",
-            "1.0",
-            "1.00",
-            "true",
-            "{\"k\": null}",
-        ],
+        SqlType::Uuid => {
+            &["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"]
+        }
+        SqlType::Jsonb => &["null", "{}", "[]", "\"\"", "1.0", "1.00", "true", "{\"k\": null}"],
         SqlType::IntArray => &["{}", "{NULL}", "{1,NULL,3}", "{{1,2},{3,4}}", "[5:6]={7,8}"],
         SqlType::Domain => &["-999", "2147483647", "0", "-5000"],
         SqlType::Enum => &["red", "blue"],
         SqlType::Composite => &["(,)", "(1,)", "(,\"\")", "(-1,\"a,b\")"],
         SqlType::Bool => &["t", "f"],
-        SqlType::Interval => &[
-            "1 mon",
-            "30 days",
-            "720:00:00",
-            "-1 mon",
-            "0",
-            "178000000 years",
-            "-1 mon +30 days",
-        ],
-        SqlType::Inet => &[
-            "0.0.0.0/0",
-            "255.255.255.255",
-            "::1",
-            "10.0.0.0/8",
-            "fe80::/10",
-        ],
+        SqlType::Interval => {
+            &["1 mon", "30 days", "720:00:00", "-1 mon", "0", "178000000 years", "-1 mon +30 days"]
+        }
+        SqlType::Inet => &["0.0.0.0/0", "255.255.255.255", "::1", "10.0.0.0/8", "fe80::/10"],
     };
     (*draw.pick(from)).to_string()
 }
@@ -237,16 +186,10 @@ fn extreme(draw: &mut Draw, ty: SqlType) -> String {
 fn wide(draw: &mut Draw, ty: SqlType) -> Option<String> {
     let length = draw.weighted(&[(6, 2_500), (3, 9_000), (1, 70_000)]);
     let noise = |draw: &mut Draw| -> String {
-        (0..length / 16)
-            .map(|_| format!("{:016x}", draw.below(u64::MAX)))
-            .collect()
+        (0..length / 16).map(|_| format!("{:016x}", draw.below(u64::MAX))).collect()
     };
     let plain = |draw: &mut Draw| {
-        if draw.chance(50) {
-            noise(draw)
-        } else {
-            "compress me ".repeat(length / 12)
-        }
+        if draw.chance(50) { noise(draw) } else { "compress me ".repeat(length / 12) }
     };
     match ty {
         SqlType::Text(_) => Some(plain(draw)),
@@ -254,9 +197,8 @@ fn wide(draw: &mut Draw, ty: SqlType) -> Option<String> {
         SqlType::Jsonb => Some(format!("{{\"wide\": \"{}\"}}", plain(draw))),
         SqlType::Composite => Some(format!("(7,\"{}\")", plain(draw))),
         SqlType::IntArray => {
-            let items: Vec<String> = (0..length / 8)
-                .map(|_| draw.below(1 << 31).to_string())
-                .collect();
+            let items: Vec<String> =
+                (0..length / 8).map(|_| draw.below(1 << 31).to_string()).collect();
             Some(format!("{{{}}}", items.join(",")))
         }
         _ => None,
@@ -315,20 +257,14 @@ mod tests {
     use crate::draw::Draw;
     use crate::sqltype::ALL;
 
-    const PROFILE: Profile = Profile {
-        nulls: 20,
-        spread: 1_000,
-        wide: 300,
-    };
+    const PROFILE: Profile = Profile { nulls: 20, spread: 1_000, wide: 300 };
 
     #[test]
     fn values_are_named_by_the_seed() {
         for (_, ty) in ALL {
             let run = |seed| {
                 let mut draw = Draw::new(seed, 0);
-                (0..50)
-                    .map(|_| text(&mut draw, *ty, PROFILE))
-                    .collect::<Vec<_>>()
+                (0..50).map(|_| text(&mut draw, *ty, PROFILE)).collect::<Vec<_>>()
             };
             assert_eq!(run(3), run(3), "{ty:?}");
             assert!(run(3).iter().any(Option::is_none), "{ty:?} draws no NULL");
