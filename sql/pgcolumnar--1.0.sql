@@ -1,4 +1,4 @@
--- pgcolumnar 1.0: column storage and vectorized execution.
+-- pgcolumnar 1.0: column storage.
 \echo Use "CREATE EXTENSION pgcolumnar" to load this file. \quit
 
 CREATE FUNCTION pgcolumnar.handler(internal) RETURNS table_am_handler

@@ -1,4 +1,4 @@
-//! pgcolumnar: column storage and vectorized execution for PostgreSQL.
+//! pgcolumnar: column storage for PostgreSQL.
 //!
 //! * [`am`]: the table access method: row pages, row groups, visibility, locks, maintenance.
 //! * [`guc`]: typed settings.

@@ -87,6 +87,14 @@ pub fn external_block(rel: pg_sys::Relation, page: u32) -> u32 {
 }
 
 fn region_block(number: u32) -> u32 {
+    if number > u32::MAX >> 1 {
+        pgrx::ereport!(
+            pgrx::PgLogLevel::ERROR,
+            pgrx::PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            "a pgcolumnar table has used all its row page numbers",
+            "VACUUM FULL numbers its pages afresh."
+        );
+    }
     ((number >> REGION_BITS) << (REGION_BITS + 1)) | (number & REGION_MASK)
 }
 
