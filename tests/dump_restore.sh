@@ -82,8 +82,9 @@ restored() {
   PGDATABASE=$1 sql "$A" -o /dev/null -c "SELECT on_both('UPDATE \$t SET k = k + 1 WHERE id % 17 = 0')" -c "SELECT on_both('DELETE FROM \$t WHERE id % 17 = 1')" \
     -c "INSERT INTO part VALUES (-1, '2024-05-05')" -c "REFRESH MATERIALIZED VIEW CONCURRENTLY mat" -c "REFRESH MATERIALIZED VIEW unfilled" -c "VACUUM"
   PGDATABASE=$1 mirror_same "$A" "$2: written to" || true
+  PGDATABASE=$1 sql "$A" -c "INSERT INTO part SELECT i, '2024-03-03' FROM generate_series(1, 3000) i" -c "VACUUM part_1"
   check "$2: new row groups follow the options" \
-    "$(PGDATABASE=$1 query "$A" "INSERT INTO part SELECT i, '2024-03-03' FROM generate_series(1, 3000) i; VACUUM part_1; SELECT bool_and(compression = 'none'), max(rows) FROM pgcolumnar.storage_info('part_1')")" "t|256"
+    "$(PGDATABASE=$1 query "$A" "SELECT bool_and(compression = 'none'), max(rows) FROM pgcolumnar.storage_info('part_1') WHERE column_name = 'a'")" "t|256"
   check "$2: no option outlives its table" "$(PGDATABASE=$1 query "$A" "BEGIN; DROP TABLE part; SELECT count(*) FROM pgcolumnar.options WHERE table_id::text ~ '^[0-9]+\$'; ROLLBACK")" 0
 }
 
@@ -155,6 +156,14 @@ else
     sql "$OLD" -o /dev/null -c "SELECT on_both('UPDATE \$t SET k = k + 2 WHERE id % 13 = 0')" -c "SELECT on_both('DELETE FROM \$t WHERE id % 13 = 1')" -c "VACUUM c" -c "SELECT on_both('UPDATE \$t SET k = k + 2 WHERE id % 13 = 2')"
   wanted=$(facts "$OLD" source)
   mirror_same "$OLD" "pg_upgrade: the old server's tables" || true
+  # Minor releases of November 2026 keep an attribute version among attoptions. pg_dump of an older minor release of the newer
+  # server takes it for an option that its server does not know, for heap tables as well: it is removed before the upgrade.
+  if [ -n "$(query "$OLD" "SELECT 1 FROM pg_attribute WHERE attoptions::text LIKE '%pg_attver=%' LIMIT 1")" ] && ! grep -qa pg_attver "$new/postgres"; then
+    echo "pg_upgrade: this pair of minor releases upgrades no table, heap or not; testing without the attribute versions"
+    for database in $(query "$OLD" "SELECT datname FROM pg_database WHERE datallowconn"); do
+      sql "$OLD" -d "$database" -c "UPDATE pg_attribute SET attoptions = NULL WHERE attoptions::text LIKE '{pg_attver=%'"
+    done
+  fi
   cluster_stop "$OLD"
   PGBIN=$new
   checksums=()
