@@ -63,7 +63,7 @@ SELECT 'index', indexrelid::regclass, indisvalid, pg_get_indexdef(indexrelid) FR
     AND indrelid NOT IN (SELECT oid FROM pg_class WHERE relnamespace IN ('pg_toast'::regnamespace)) ORDER BY indexrelid::regclass::text;
 SELECT 'constraint', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid) FROM pg_constraint
     WHERE conrelid >= 16384 AND contype <> 'n' AND conrelid <> 'pgcolumnar.options'::regclass ORDER BY conrelid::regclass::text, conname;
-SELECT 'acl', relname, relacl FROM pg_class WHERE relname LIKE 'Table%' ORDER BY 2;
+SELECT 'acl', relname, has_table_privilege('reader', oid, 'SELECT'), has_table_privilege('reader', oid, 'INSERT') FROM pg_class WHERE relname LIKE 'Table%' ORDER BY 2;
 SELECT 'extension', extname, extversion FROM pg_extension WHERE extname = 'pgcolumnar';
 SQL
 }
@@ -186,4 +186,5 @@ else
   no_crash "$OLD"
   no_crash "$NEW"
 fi
-finish && rm -rf "$A/directory"
+cluster_stop_all
+finish && rm -rf "$A" "${OLD:-$A}" "${NEW:-$A}"

@@ -83,6 +83,10 @@ static IDENTITY: PageMap = PageMap::IDENTITY;
 
 /// External block of physical row page `page` (1 or more).
 pub fn external_block(rel: pg_sys::Relation, page: u32) -> u32 {
+    if page == 0 {
+        // The metapage has no rows, so its number is not asked for but to compare it.
+        return u32::MAX;
+    }
     region_block(page_map(rel).number(page))
 }
 

@@ -8,7 +8,7 @@ use super::group::builder::{self, RowBuilder};
 use super::group::{cache, head::InsertRun, types, writer};
 use super::storage::directory::{self, Change, Entry, EntryKind, SlotAddress};
 use super::storage::extent;
-use super::{heap, options, slot, storage, tid};
+use super::{heap, options, scan, slot, storage, tid};
 use crate::{guc, ports};
 use core::cell::RefCell;
 use options::TableOptions;
@@ -593,6 +593,9 @@ pub unsafe extern "C-unwind" fn at_transaction_event(
             unsafe { flush_all() }
         }
         Event::XACT_EVENT_PARALLEL_PRE_COMMIT => {}
-        _ => BUFFERS.with(|cell| cell.borrow_mut().clear()),
+        _ => {
+            BUFFERS.with(|cell| cell.borrow_mut().clear());
+            scan::parallel::end_transaction();
+        }
     }
 }

@@ -132,6 +132,8 @@ impl Target {
         // SAFETY: the relation is open.
         unsafe {
             let user = pg_sys::GetUserId();
+            // 32 bits wide before PostgreSQL 16.
+            #[allow(clippy::useless_conversion)]
             let allowed = pg_sys::pg_class_aclcheck(self.oid(), user, pg_sys::ACL_SELECT.into());
             if allowed != pg_sys::AclResult::ACLCHECK_OK
                 && !pg_sys::has_privs_of_role(user, (*(*self.rel).rd_rel).relowner)

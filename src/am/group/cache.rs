@@ -150,7 +150,7 @@ impl Relation {
             let columns = entry.is(EntryKind::Columns);
             if columns || entry.is(EntryKind::Merging) {
                 let group = match known.get(&entry.group) {
-                    Some(group) if group.entry == *entry => group.clone(),
+                    Some(group) if group.entry == *entry && group.slot == *slot => group.clone(),
                     _ => Rc::new(Group::new(*slot, *entry)),
                 };
                 if entry.flags & HAS_TID_MAP != 0 {

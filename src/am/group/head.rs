@@ -20,10 +20,10 @@ pub struct GroupHead {
     pub footer_offset: u32,
     pub footer_len: u32,
     pub run_count: u32,
-    /// Chain of pages with row marks: first, last, number of marks.
+    /// Chain of pages with row marks: first and last.
     pub marks_first: u32,
     pub marks_last: u32,
-    pub marks_count: u32,
+    pub reserved: u32,
     /// Raised when marks are changed other than by appending.
     pub marks_version: u32,
     /// Not 0: VACUUM has replaced this group; look its rows up again.
@@ -79,7 +79,7 @@ impl GroupHead {
             self.run_count,
             self.marks_first,
             self.marks_last,
-            self.marks_count,
+            self.reserved,
             self.marks_version,
             self.replaced,
             0,

@@ -14,7 +14,7 @@
 use super::head;
 use crate::am::scan::pages::STUB_FLAG;
 use crate::am::storage::page::{self, PAYLOAD, PageKind};
-use crate::am::storage::{extent, vm};
+use crate::am::storage::{extent, vm, wal};
 use crate::am::{heap, relation_name, tid};
 use crate::ports;
 use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
@@ -34,8 +34,7 @@ pub enum Mark {
 pub struct Marks {
     pub version: u32,
     rows: BTreeMap<u32, Mark>,
-    /// Marks read so far, the page read last and how many of its marks.
-    count: u32,
+    /// The page read last and how many of its marks.
     last: u32,
     last_read: u32,
 }
@@ -58,6 +57,16 @@ struct StoredMark {
 }
 
 const _: () = assert!(size_of::<MarksHeader>() == 16 && size_of::<StoredMark>() == 12);
+
+impl StoredMark {
+    fn to_bytes(self) -> [u8; 12] {
+        let mut bytes = [0; 12];
+        bytes[..4].copy_from_slice(&self.row.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.block.to_le_bytes());
+        bytes[8..10].copy_from_slice(&self.offset.to_le_bytes());
+        bytes
+    }
+}
 
 const PER_PAGE: usize = (PAYLOAD - size_of::<MarksHeader>()) / size_of::<StoredMark>();
 
@@ -86,16 +95,13 @@ impl Marks {
         self.rows.range(first..first.saturating_add(count)).map(|(r, m)| (*r, *m)).collect()
     }
 
-    /// Reads marks appended since the last time; `first` and `count` come from the head.
+    /// Reads marks appended since the last time; `first` comes from the head.
     ///
     /// # Safety
     /// `rel` is the group's open relation.
-    pub unsafe fn catch_up(&mut self, rel: pg_sys::Relation, group: u32, first: u32, count: u32) {
-        if self.count >= count {
-            return;
-        }
+    pub unsafe fn catch_up(&mut self, rel: pg_sys::Relation, group: u32, first: u32) {
         let mut block = if self.last == 0 { first } else { self.last };
-        while block != 0 && self.count < count {
+        while block != 0 {
             // SAFETY: the page is share-locked while it is read.
             unsafe {
                 let buffer = pg_sys::ReadBuffer(rel, block);
@@ -105,7 +111,6 @@ impl Marks {
                 for i in self.last_read..stored {
                     let mark = mark_at(header, i as usize).read();
                     self.rows.insert(mark.row, decode(&mark));
-                    self.count += 1;
                 }
                 self.last = block;
                 self.last_read = stored;
@@ -197,40 +202,13 @@ pub unsafe fn append(
                 continue;
             }
             vm::clear(rel, tid::block_of(row_tid));
-            let state = pg_sys::GenericXLogStart(rel);
-            let head_page = pg_sys::GenericXLogRegisterBuffer(state, head_buffer, 0).cast();
-            let head = head::at(rel, head_page, group.id);
-            let target: ports::Page = if full {
-                pg_sys::LockBuffer(spare, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
-                let page: ports::Page = pg_sys::GenericXLogRegisterBuffer(
-                    state,
-                    spare,
-                    pg_sys::GENERIC_XLOG_FULL_IMAGE as i32,
-                )
-                .cast();
-                page::init(page, PageKind::Marks, group.id.into());
-                let block = pg_sys::BufferGetBlockNumber(spare);
-                if tail == 0 {
-                    (*head).marks_first = block;
-                } else {
-                    let tail_page = pg_sys::GenericXLogRegisterBuffer(state, tail, 0).cast();
-                    (*header(rel, tail_page, group.id, last)).next = block;
-                }
-                (*head).marks_last = block;
-                page
+            let mark =
+                StoredMark { row, block: tid::block_of(stub), offset: stub.ip_posid, reserved: 0 };
+            if full {
+                link_page(rel, group.id, head_buffer, (last, tail), spare, mark);
             } else {
-                pg_sys::GenericXLogRegisterBuffer(state, tail, 0).cast()
-            };
-            let marks = header(rel, target, group.id, (*head).marks_last);
-            mark_at(marks, (*marks).count as usize).write(StoredMark {
-                row,
-                block: tid::block_of(stub),
-                offset: stub.ip_posid,
-                reserved: 0,
-            });
-            (*marks).count += 1;
-            (*head).marks_count += 1;
-            pg_sys::GenericXLogFinish(state);
+                write_mark(rel, tail, header(rel, ports::buffer_page(tail), group.id, last), mark);
+            }
             if tail != 0 {
                 pg_sys::UnlockReleaseBuffer(tail);
             }
@@ -246,6 +224,81 @@ pub unsafe fn append(
             return true;
         }
     }
+}
+
+/// Adds a mark to a page with room.
+unsafe fn write_mark(
+    rel: pg_sys::Relation,
+    buffer: pg_sys::Buffer,
+    marks: *mut MarksHeader,
+    mark: StoredMark,
+) {
+    // SAFETY: the page is exclusively locked; the mark lies inside it.
+    unsafe {
+        let page = ports::buffer_page(buffer) as usize;
+        let count = (*marks).count;
+        let at = mark_at(marks, count as usize) as usize - page;
+        let count_at = (&raw const (*marks).count) as usize - page;
+        wal::write_fragments(
+            rel,
+            buffer,
+            &[(count_at, &(count + 1).to_le_bytes()), (at, &mark.to_bytes())],
+        );
+    }
+}
+
+/// Adds a page with its first mark to a group's chain; the spare page comes back locked.
+unsafe fn link_page(
+    rel: pg_sys::Relation,
+    group: u32,
+    head_buffer: pg_sys::Buffer,
+    (last, tail): (u32, pg_sys::Buffer),
+    spare: pg_sys::Buffer,
+    mark: StoredMark,
+) {
+    // SAFETY: head and tail are exclusively locked, the spare page is known to this backend only.
+    unsafe {
+        pg_sys::LockBuffer(spare, pg_sys::BUFFER_LOCK_EXCLUSIVE as i32);
+        let state = pg_sys::GenericXLogStart(rel);
+        let head_page = pg_sys::GenericXLogRegisterBuffer(state, head_buffer, 0).cast();
+        let head = head::at(rel, head_page, group);
+        let whole = pg_sys::GENERIC_XLOG_FULL_IMAGE as i32;
+        let page: ports::Page = pg_sys::GenericXLogRegisterBuffer(state, spare, whole).cast();
+        page::init(page, PageKind::Marks, group.into());
+        let block = pg_sys::BufferGetBlockNumber(spare);
+        if tail == 0 {
+            (*head).marks_first = block;
+        } else {
+            let tail_page = pg_sys::GenericXLogRegisterBuffer(state, tail, 0).cast();
+            (*header(rel, tail_page, group, last)).next = block;
+        }
+        (*head).marks_last = block;
+        let marks = header(rel, page, group, block);
+        (*marks).count = 1;
+        mark_at(marks, 0).write(mark);
+        pg_sys::GenericXLogFinish(state);
+    }
+}
+
+/// Number of marks in a group's chain, read from the pages.
+///
+/// # Safety
+/// `rel` is the group's open relation; the caller holds the head's lock.
+pub unsafe fn total(rel: pg_sys::Relation, group: u32, first: u32) -> usize {
+    let mut total = 0;
+    let mut block = first;
+    while block != 0 {
+        // SAFETY: pages are share-locked while they are read.
+        unsafe {
+            let buffer = pg_sys::ReadBuffer(rel, block);
+            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            let header = header(rel, ports::buffer_page(buffer), group, block);
+            total += (*header).count as usize;
+            block = (*header).next;
+            pg_sys::UnlockReleaseBuffer(buffer);
+        }
+    }
+    total
 }
 
 /// Turns marks into "gone", after the index entries of their rows were deleted. `rows` is ascending.

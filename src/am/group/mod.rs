@@ -119,9 +119,9 @@ impl Group {
                 state.footer_len = (*head).footer_len;
                 state.loaded = true;
             }
-            let (first, count) = ((*head).marks_first, (*head).marks_count);
+            let first = (*head).marks_first;
             pg_sys::UnlockReleaseBuffer(buffer);
-            state.marks.catch_up(rel, self.id, first, count);
+            state.marks.catch_up(rel, self.id, first);
             alive
         }
     }

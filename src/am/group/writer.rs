@@ -93,7 +93,7 @@ pub unsafe fn write(
 /// Writes a TID map to an extent of its own and names it in an entry.
 ///
 /// # Safety
-/// As [`write`]; the entry is that of the map's group and not yet in the directory.
+/// As [`write()`]; the entry is that of the map's group and not yet in the directory.
 pub unsafe fn write_tid_map(rel: pg_sys::Relation, entry: &mut Entry, map: &TidMap) {
     let bytes = map.to_bytes().unwrap_or_else(|error| {
         ereport!(

@@ -7,6 +7,7 @@ use super::Unit;
 use crate::am::group::{Group, cache};
 use crate::am::storage::directory::{Entry, SlotAddress};
 use crate::am::write;
+use core::cell::RefCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use pgrx::pg_sys;
 use std::rc::Rc;
@@ -35,6 +36,24 @@ struct StoredGroup {
     slot_block: u32,
     slot_index: u32,
     entry: Entry,
+}
+
+thread_local! {
+    /// Segments that this backend made in the running transaction.
+    static SEGMENTS: RefCell<Vec<pg_sys::dsm_handle>> = RefCell::default();
+}
+
+/// Gives up the segments of parallel scans, at the end of the transaction.
+pub fn end_transaction() {
+    for handle in SEGMENTS.take() {
+        // SAFETY: the mapping is this backend's own.
+        unsafe {
+            let segment = pg_sys::dsm_find_mapping(handle);
+            if !segment.is_null() {
+                pg_sys::dsm_detach(segment);
+            }
+        }
+    }
 }
 
 unsafe fn current_groups(rel: pg_sys::Relation) -> Vec<StoredGroup> {
@@ -84,9 +103,11 @@ pub unsafe fn initialize(rel: pg_sys::Relation, shared: pg_sys::ParallelTableSca
         let stored = if groups.len() <= INLINE_GROUPS {
             (&raw mut (*shared).inline).cast::<StoredGroup>()
         } else {
-            // The segment stays mapped until the leader's query ends.
+            // The segment stays mapped here until the transaction ends: no worker of it can come later.
             let segment = pg_sys::dsm_create(size_of_val(groups.as_slice()), 0);
+            pg_sys::dsm_pin_mapping(segment);
             (*shared).segment = pg_sys::dsm_segment_handle(segment);
+            SEGMENTS.with(|cell| cell.borrow_mut().push((*shared).segment));
             pg_sys::dsm_segment_address(segment).cast()
         };
         core::ptr::copy_nonoverlapping(groups.as_ptr(), stored, groups.len());

@@ -443,6 +443,41 @@ impl Change {
         }
     }
 
+    /// Puts an entry into a free slot of a page before `last` in the chain; false if there is none.
+    ///
+    /// # Safety
+    /// As [`Change::begin`].
+    pub unsafe fn put_before(&mut self, entry: Entry, last: u32) -> bool {
+        // SAFETY: as `put`.
+        unsafe {
+            let mut block = 0;
+            while block != last {
+                if let Some(index) = self.free_slot(block) {
+                    self.set(SlotAddress { block, index }, entry);
+                    return true;
+                }
+                block = if block == 0 { self.header().first_page } else { self.next_page(block) };
+                if block == 0 {
+                    return false;
+                }
+            }
+            false
+        }
+    }
+
+    /// Whether a directory page has no entries.
+    ///
+    /// # Safety
+    /// As [`Change::begin`]; `block` is a page of the directory.
+    pub unsafe fn is_empty_page(&mut self, block: u32) -> bool {
+        // SAFETY: the page is registered and locked.
+        unsafe {
+            let page = self.page(block);
+            (0..ENTRIES_PER_PAGE)
+                .all(|index| (*entries(page).add(index)).kind == EntryKind::Empty as u8)
+        }
+    }
+
     unsafe fn free_slot(&self, block: u32) -> Option<u16> {
         let free = |page: ports::Page| {
             (0..ENTRIES_PER_PAGE)
@@ -450,6 +485,9 @@ impl Change {
                 .find(|&i| unsafe { (*entries(page).add(i)).kind } == EntryKind::Empty as u8)
                 .map(|i| i as u16)
         };
+        if block == 0 {
+            return free(self.meta_page);
+        }
         if let Some((_, _, page)) = self.others.iter().find(|(b, _, _)| *b == block) {
             return free(*page);
         }
@@ -474,6 +512,22 @@ impl Change {
             pg_sys::UnlockReleaseBuffer(buffer);
             next
         }
+    }
+
+    /// Takes the last directory page, which has no entries, out of the chain.
+    ///
+    /// # Safety
+    /// As [`Change::begin`]; `previous` is the page before it in the chain, if there is one.
+    pub unsafe fn unlink_last_page(&mut self, previous: Option<u32>) {
+        match previous {
+            // SAFETY: the page is registered and locked.
+            Some(previous) => unsafe {
+                let page = self.page(previous);
+                (*page::payload(page).cast::<PageHeader>()).next = 0;
+            },
+            None => self.header().first_page = 0,
+        }
+        self.header().last_page = previous.unwrap_or(0);
     }
 
     unsafe fn append_page(&mut self) -> u32 {

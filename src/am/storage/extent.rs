@@ -163,7 +163,10 @@ pub unsafe fn restart_row_pages(rel: pg_sys::Relation, blocks: u32) {
 }
 
 /// Whether no running transaction can still read the old contents of a free extent.
-unsafe fn reusable(rel: pg_sys::Relation, entry: &Entry) -> bool {
+///
+/// # Safety
+/// `rel` is an open relation.
+pub unsafe fn reusable(rel: pg_sys::Relation, entry: &Entry) -> bool {
     // SAFETY: the relation decides which horizon applies.
     entry.xid == 0 || unsafe { pg_sys::GlobalVisCheckRemovableXid(rel, entry.xid.into()) }
 }

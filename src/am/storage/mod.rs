@@ -13,3 +13,4 @@ pub mod extent;
 pub mod metapage;
 pub mod page;
 pub mod vm;
+pub mod wal;

@@ -13,7 +13,7 @@ use crate::am::options;
 use crate::am::storage::directory::{self, Change, Entry, EntryKind, SlotAddress};
 use crate::am::storage::page::{self, PageKind};
 use crate::am::storage::{extent, vm};
-use crate::am::tid;
+use crate::am::{standby, tid};
 use crate::ports;
 use columnar_format::ColumnBuilder;
 use columnar_format::{TidBlock, TidMap};
@@ -53,7 +53,7 @@ pub unsafe fn replace(rel: pg_sys::Relation, victims: &[Rc<Group>], new: Option<
         let heads: Vec<pg_sys::Buffer> = old.iter().map(|group| lock_head(rel, group)).collect();
         let unchanged = old.iter().zip(&heads).all(|(group, &buffer)| {
             let head = head::at(rel, ports::buffer_page(buffer), group.id);
-            (*head).marks_count as usize == group.mark_count()
+            marks::total(rel, group.id, (*head).marks_first) == group.mark_count()
                 && (*head).marks_version == group.marks_version()
                 && (*head).replaced == 0
         });
@@ -406,7 +406,10 @@ unsafe fn discard(rel: pg_sys::Relation, extents: &[u32]) {
 }
 
 /// Joins neighbouring free extents.
-unsafe fn coalesce(rel: pg_sys::Relation) {
+///
+/// # Safety
+/// `rel` is open and locked by VACUUM.
+pub unsafe fn coalesce(rel: pg_sys::Relation) {
     // SAFETY: only VACUUM joins extents; one taken meanwhile is left alone.
     unsafe {
         let Some(directory) = cache::open(rel) else { return };
@@ -418,13 +421,26 @@ unsafe fn coalesce(rel: pg_sys::Relation) {
             .copied()
             .collect();
         free.sort_by_key(|(_, entry)| entry.extent);
+        for (slot, entry) in &mut free {
+            // Where nobody needs the old contents any more, the extent may be used at once.
+            if entry.xid != 0 && extent::reusable(rel, entry) {
+                let ready = Entry { xid: 0, ..*entry };
+                standby::conflict(rel, entry.xid.into());
+                let mut change = Change::begin(rel);
+                if change.get(*slot) == *entry {
+                    change.set(*slot, ready);
+                    *entry = ready;
+                }
+                change.commit();
+            }
+        }
         let mut joined: Option<(SlotAddress, Entry)> = None;
         for (slot, entry) in free {
             let neighbour = joined.filter(|(_, last)| {
                 last.extent + last.extent_pages == entry.extent
                     && (last.xid == 0) == (entry.xid == 0)
             });
-            let Some((at, last)) = neighbour.filter(|(at, _)| Change::fits([*at, slot])) else {
+            let Some((at, last)) = neighbour else {
                 joined = Some((slot, entry));
                 continue;
             };
@@ -484,7 +500,7 @@ pub unsafe fn set_visible(rel: pg_sys::Relation, group: &Rc<Group>) -> bool {
             all.iter().copied().filter(|block| hidden.binary_search(block).is_err()).collect();
         let buffer = lock_head(rel, group);
         let head = head::at(rel, ports::buffer_page(buffer), group.id);
-        let unchanged = (*head).marks_count as usize == group.mark_count();
+        let unchanged = marks::total(rel, group.id, (*head).marks_first) == group.mark_count();
         if unchanged {
             vm::set(rel, &visible);
         }

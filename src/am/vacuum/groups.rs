@@ -1,7 +1,7 @@
 //! The row-group part of VACUUM: dead rows of groups, frozen runs, what became free.
 
 use super::hooks::{GroupCounts, GroupVacuum, Horizon, Target};
-use super::space::Unlisted;
+use super::space::{self, Unlisted};
 use super::{compact, merge};
 use crate::am::group::marks::{self, Mark};
 use crate::am::group::visibility::{self, InsertStatus};
@@ -336,7 +336,9 @@ impl GroupVacuum for Groups {
             let moved = merge::merge_row_pages(target);
             changed |= moved > 0;
             changed |= compact::compact(self.rel);
+            changed |= space::reclaim_empty(target);
             changed |= compact::relocate(self.rel);
+            changed |= space::shrink_directory(self.rel);
             self.settle(target.cutoffs.OldestXmin);
             // These were counted on their row pages before.
             self.counts.live -= moved as f64;

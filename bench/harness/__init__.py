@@ -1,0 +1,1 @@
+"""Measures pgcolumnar against other storage; see bench/README.md."""
