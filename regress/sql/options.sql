@@ -186,7 +186,7 @@ SELECT count(*) FROM pgcolumnar.options o WHERE NOT EXISTS (SELECT FROM pg_class
 SELECT pgcolumnar.library_version() ~ '^pgcolumnar [0-9]+\.[0-9]+\.[0-9]+, table format [0-9]+, row group format [0-9]+$' AS version;
 SELECT p.proname, p.provolatile, p.proparallel, p.proisstrict, has_function_privilege('regress_opt_other', p.oid, 'EXECUTE') AS anybody
     FROM pg_proc p WHERE p.pronamespace = 'pgcolumnar'::regnamespace
-    AND p.proname IN ('set_options', 'reset_options', 'storage_info', 'stats', 'version') ORDER BY 1;
+    AND p.proname IN ('set_options', 'reset_options', 'storage_info', 'stats', 'library_version') ORDER BY 1;
 SELECT pg_describe_object(d.classid, d.objid, d.objsubid) AS without_comment
     FROM pg_depend d
     WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
