@@ -25,7 +25,7 @@ flip() { # FILE OFFSET BIT
 
 D=$SCRATCH/damaged
 cluster_init "$D" "fsync = off" "autovacuum = off" "full_page_writes = off" "pgcolumnar.bulk_threshold = 200" "pgcolumnar.merge_threshold = 100" \
-  "statement_timeout = 20s" "log_min_messages = warning" "lc_messages = 'C'"
+  "statement_timeout = 10s" "log_min_messages = warning" "lc_messages = 'C'"
 as_server "$PGBIN/pg_checksums" --enable -D "$D/data" > /dev/null 2>&1 || true # on by default in 18
 cluster_start "$D"
 sql "$D" -o /dev/null << 'SQL'
@@ -69,7 +69,7 @@ SET enable_indexscan = off;
 SET enable_indexonlyscan = off;
 SELECT count(name), sum(k) FROM :t WHERE id BETWEEN 100 AND 2500;
 RESET ALL;
-SET statement_timeout = '20s';
+SET statement_timeout = '10s';
 SELECT count(*) FROM :t TABLESAMPLE SYSTEM (30) REPEATABLE (1);
 SELECT count(*) FROM :t WHERE ctid >= '(1,1)' AND ctid < '(1030,1)';
 SELECT count(*), count(min_value) FROM pgcolumnar.storage_info(:'t');
@@ -88,7 +88,12 @@ VACUUM FULL :t;
 SELECT count(*) FROM :t;
 SQL
 # run TABLE: all of them in one session, errors with their SQLSTATE.
-run() { sql "$D" -v ON_ERROR_STOP=0 -v VERBOSITY=verbose -v t="$1" -At -f "$SCRATCH/queries.sql" 2>&1; }
+# A backend that hears no timeout is taken for hanging after 40 s, and the server is stopped.
+run() {
+  local status=0
+  PGHOST=$(cluster_host "$D") PGDATABASE=postgres timeout 40 "$PGBIN/psql" -X -q -v VERBOSITY=verbose -v t="$1" -At -f "$SCRATCH/queries.sql" 2>&1 || status=$?
+  if [ $status = 124 ]; then echo "FATAL:  HANGS: no answer and no timeout for 40 s"; fi
+}
 errors() { grep -aE '(ERROR|FATAL|PANIC):|server closed the connection|connection to server was lost' || true; }
 
 # ---- the table's file, and copies of the table that share nothing with it ----
@@ -96,12 +101,13 @@ errors() { grep -aE '(ERROR|FATAL|PANIC):|server closed the connection|connectio
 # copies PREFIX COUNT: empty tables PREFIX1.. whose files are then replaced by c's while the server is down.
 copies() {
   sql "$D" -o /dev/null -c "DO \$\$ BEGIN FOR i IN 1..$2 LOOP EXECUTE format('CREATE TABLE %1\$s (LIKE c) USING pgcolumnar', '$1' || i);
-    EXECUTE format('CREATE INDEX %1\$s_id ON %1\$s (id)', '$1' || i); END LOOP; END \$\$"
+    EXECUTE format('CREATE INDEX %1\$s_id ON %1\$s (id)', '$1' || i); END LOOP; END \$\$" \
+    -c "UPDATE pg_class SET relfrozenxid = c.relfrozenxid, relminmxid = c.relminmxid FROM pg_class c WHERE c.relname = 'c' AND pg_class.relname LIKE '$1%' AND pg_class.relkind = 'r'"
 }
-# fill_copies PREFIX: the server is down.
 file_of() { printf '%s/data/%s' "$D" "${FILE[$1]}"; }
 declare -A FILE=()
 load_files() { while IFS='|' read -r name path; do FILE[$name]=$path; done < <(query "$D" "SELECT relname, pg_relation_filepath(oid) FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace"); }
+# fill_copy TABLE: the server is down.
 fill_copy() {
   as_server cp "$(file_of c)" "$(file_of "$1")"
   as_server cp "$(file_of c_id)" "$(file_of "$1_id")"
@@ -204,9 +210,13 @@ crashes=0 strange=0 noticed=0
 for ((i = 1; i <= flips; i++)); do
   output=$(run "flip_$i" | errors)
   if [ -n "$output" ]; then noticed=$((noticed + 1)); fi
-  if grep -qaE 'PANIC|server closed|was lost|57P0' <<< "$output"; then
+  if grep -qaE 'PANIC|HANGS|server closed|was lost|57P0' <<< "$output"; then
     crashes=$((crashes + 1))
-    if [ $crashes -le 5 ]; then echo "  crash: flip_$i, ${FLIPPED[$i]}"; grep -aE 'TRAP:|PANIC|panicked' "$D/data/server.log" | tail -n 1 | cut -c1-300; fi
+    if [ $crashes -le 5 ]; then echo "  crash: flip_$i, ${FLIPPED[$i]}: $(tail -n 1 <<< "$output" | cut -c1-100)"; grep -aE 'TRAP:|PANIC|panicked' "$D/data/server.log" | tail -n 1 | cut -c1-300 || true; fi
+    if grep -q HANGS <<< "$output"; then
+      cluster_stop "$D" immediate
+      cluster_start "$D" 2> "$D/start.log"
+    fi
     for ((wait = 0; wait < 100; wait++)); do if query "$D" "SELECT 1" > /dev/null 2>&1; then break; fi; sleep 0.1; done
     continue
   fi
@@ -216,7 +226,7 @@ for ((i = 1; i <= flips; i++)); do
     if [ $strange -le 8 ]; then printf '  flip_%s, %s: %s\n' "$i" "${FLIPPED[$i]}" "${output:0:300}"; fi
   fi
 done
-check "$flips flips: no crash" "$crashes" 0
+check "$flips flips: no crash and no hang" "$crashes" 0
 check "$flips flips: no error but of damage ($noticed noticed)" "$strange" 0
 no_crash "$D"
 cluster_stop "$D"

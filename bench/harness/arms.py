@@ -38,7 +38,8 @@ class Arm:
         return "heap" if self.processes == 1 else f"heap_bulk{self.processes}"
 
 
-def catalogue(bulk: Iterable[int]) -> dict[str, Arm]:
+def catalogue(bulk: Iterable[int], threads: int) -> dict[str, Arm]:
+    """`threads` are DuckDB's, which loads with all of them."""
     arms = [
         Arm("heap", "heap", "heap"),
         Arm("columnar", "pgcolumnar", "pgcolumnar", extension="pgcolumnar"),
@@ -46,7 +47,7 @@ def catalogue(bulk: Iterable[int]) -> dict[str, Arm]:
             settings=(("pgcolumnar.enable_vectorized", "off"),), extension="pgcolumnar"),
         Arm("citus", "Citus columnar", "columnar", extension="citus_columnar"),
         Arm("timescale", "TimescaleDB, compressed chunks", "heap", extension="timescaledb"),
-        Arm("duckdb", "DuckDB", "duckdb", "read_csv"),
+        Arm("duckdb", "DuckDB", "duckdb", "read_csv", threads),
     ]
     for n in bulk:
         arms += [

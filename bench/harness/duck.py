@@ -10,7 +10,7 @@ import duckdb
 
 from .compare import Rows, from_duckdb
 from .dataset import Format, Table
-from .pg import StatementFailed
+from .guards import StatementFailed
 
 
 class Duck:

@@ -15,6 +15,10 @@ class Refused(Exception):
     """The run stops here: what it would have shown could not be trusted."""
 
 
+class StatementFailed(Exception):
+    """A statement raised an error, or ran into the timeout: its cell fails, the run goes on."""
+
+
 def rows_loaded(arm: str, table: str, expected: int, got: int) -> None:
     """A load that ended early is fast, and so are queries on what it left."""
     if got == 0:

@@ -11,7 +11,8 @@ from . import checksum, guards
 from .arms import Arm
 from .dataset import Dataset, Table, byte_ranges
 from .duck import Duck
-from .pg import Session, StatementFailed
+from .guards import StatementFailed
+from .pg import Session
 
 Connect = Callable[[], Session]
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from . import guards
 from .compare import Comparison, Row, Rows
-from .pg import StatementFailed
+from .guards import StatementFailed
 from .queries import Query, without_limit
 from .stats import NOT_RUN, Cell
 

@@ -10,10 +10,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
 from .compare import Row, Rows, from_text
-
-
-class StatementFailed(Exception):
-    """A statement raised an error, or ran into the timeout."""
+from .guards import StatementFailed
 
 
 class Session:

@@ -10,7 +10,8 @@ from .arms import Arm
 from .cluster import Cluster, cold_label, evict
 from .compare import Row, Rows
 from .duck import Duck
-from .pg import Session, StatementFailed, rows_of
+from .guards import StatementFailed
+from .pg import Session, rows_of
 from .queries import Query
 
 

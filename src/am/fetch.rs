@@ -170,26 +170,23 @@ impl Request {
             if !self.all_dead.is_null() {
                 *self.all_dead = false;
             }
+            let mut committed = false;
             loop {
-                let place = match cache::open(self.rel) {
-                    Some(directory) => directory.find(self.rel, &*self.tid),
-                    None => Place::Nowhere,
-                };
-                match place {
+                match cache::locate(self.rel, &*self.tid) {
                     Place::Nowhere => {
                         self.dead();
                         return false;
                     }
+                    // Rows that their owner committed without writing them do not exist.
+                    Place::Reserved(_) if committed => {
+                        *self.call_again = false;
+                        return false;
+                    }
                     Place::Reserved(xid) => match self.reserved(xid) {
                         Some(found) => return found,
-                        None => continue,
+                        None => committed = pg_sys::TransactionIdDidCommit(xid),
                     },
-                    Place::Group(group, row) => {
-                        if group.refresh(self.rel) {
-                            return self.search_group(&group, row);
-                        }
-                        cache::forget(self.rel);
-                    }
+                    Place::Group(group, row) => return self.search_group(&group, row),
                 }
             }
         }
@@ -406,17 +403,8 @@ pub unsafe fn row_version(
             }
             RowAddress::Moved => {}
         }
-        loop {
-            let place = match cache::open(rel) {
-                Some(directory) => directory.find(rel, &tid),
-                None => Place::Nowhere,
-            };
-            let Place::Group(group, row) = place else { return false };
-            if group.refresh(rel) {
-                return version_of_group(rel, &group, row, tid, snapshot, slot);
-            }
-            cache::forget(rel);
-        }
+        let Place::Group(group, row) = cache::locate(rel, &tid) else { return false };
+        version_of_group(rel, &group, row, tid, snapshot, slot)
     }
 }
 

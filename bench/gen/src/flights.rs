@@ -15,7 +15,12 @@ pub const TABLES: &[Table] = &[
     },
     Table { name: "airports", columns: &[AIRPORTS], time: &[], full: &["faa"] },
     Table { name: "planes", columns: &[PLANES], time: &[], full: &["tailnum"] },
-    Table { name: "weather", columns: &[WEATHER], time: &["time_hour"], full: &["origin, time_hour"] },
+    Table {
+        name: "weather",
+        columns: &[WEATHER],
+        time: &["time_hour"],
+        full: &["origin, time_hour"],
+    },
     Table {
         name: "flights",
         columns: &[FLIGHTS],

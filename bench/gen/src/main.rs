@@ -75,12 +75,12 @@ fn emit(chunks: &impl Chunks, options: &Generate) -> Result<(), String> {
             File::create(path).map_err(|e| format!("cannot create {}: {e}", path.display()))?,
         ),
     };
-    let summary = match pipeline::run(chunks, options.format, options.threads, options.checksum, &mut sink)
-    {
-        // The reader has seen enough: `... | head`.
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-        other => other.map_err(failed)?,
-    };
+    let summary =
+        match pipeline::run(chunks, options.format, options.threads, options.checksum, &mut sink) {
+            // The reader has seen enough: `... | head`.
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            other => other.map_err(failed)?,
+        };
     drop(sink);
     if let Summary { rows, checksum: Some(checksum) } = summary {
         let line = format!("rows {rows} checksum {checksum:032x}\n");

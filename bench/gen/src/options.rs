@@ -187,7 +187,10 @@ fn generate(verb: &str, mut arguments: impl Iterator<Item = String>) -> Result<C
 
 fn number(name: &str, text: &str, least: u64) -> Result<u64, String> {
     // 1_500_000 reads better than 1500000.
-    let value = text.replace('_', "").parse::<u64>().map_err(|_| format!("{name}: {text} is no whole number"))?;
+    let value = text
+        .replace('_', "")
+        .parse::<u64>()
+        .map_err(|_| format!("{name}: {text} is no whole number"))?;
     if value < least { Err(format!("{name} must be at least {least}")) } else { Ok(value) }
 }
 
@@ -210,7 +213,9 @@ mod tests {
     fn checksum_alone_writes_no_rows() {
         let Ok(Command::Generate(made)) = parsed("web --rows 1_000 --checksum") else { panic!() };
         assert_eq!((made.rows, made.output), (1000, Output::Nothing));
-        let Ok(Command::Generate(made)) = parsed("web --rows 1 --checksum --out -") else { panic!() };
+        let Ok(Command::Generate(made)) = parsed("web --rows 1 --checksum --out -") else {
+            panic!()
+        };
         assert_eq!(made.output, Output::Stdout);
     }
 

@@ -117,8 +117,14 @@ pub mod tests {
         assert_eq!(summary, csv_summary);
         assert_eq!(summary.checksum, Some(xxhash_rust::xxh3::xxh3_128(&bytes)));
         for threads in [2, 3, 7] {
-            assert!((bytes.clone(), summary) == collect(chunks, Format::Text, threads), "{threads} threads");
-            assert!((csv.clone(), summary) == collect(chunks, Format::Csv, threads), "{threads} threads");
+            assert!(
+                (bytes.clone(), summary) == collect(chunks, Format::Text, threads),
+                "{threads} threads"
+            );
+            assert!(
+                (csv.clone(), summary) == collect(chunks, Format::Csv, threads),
+                "{threads} threads"
+            );
         }
     }
 

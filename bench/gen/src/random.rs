@@ -76,10 +76,7 @@ mod tests {
     #[test]
     fn golden() {
         let mut random = Random::new(1);
-        assert_eq!(
-            [mix(1, 2), mix(2, 1), random.bits(), random.bits()],
-            GOLDEN,
-        );
+        assert_eq!([mix(1, 2), mix(2, 1), random.bits(), random.bits()], GOLDEN,);
     }
 
     const GOLDEN: [u64; 4] = [0, 0, 0, 0];

@@ -108,11 +108,15 @@ mod tests {
 
     #[test]
     fn indexed_columns_exist() {
-        for table in [web::TABLES, cpu::TABLES, tpch::TABLES, flights::TABLES].into_iter().flatten() {
+        for table in [web::TABLES, cpu::TABLES, tpch::TABLES, flights::TABLES].into_iter().flatten()
+        {
             for keys in table.time.iter().chain(table.full) {
                 for key in keys.split(", ") {
                     let key = key.trim_end_matches(" DESC");
-                    assert!(table.columns.iter().copied().flatten().any(|(n, _)| *n == key), "{key}");
+                    assert!(
+                        table.columns.iter().copied().flatten().any(|(n, _)| *n == key),
+                        "{key}"
+                    );
                 }
             }
         }

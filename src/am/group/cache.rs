@@ -108,6 +108,38 @@ pub unsafe fn open(rel: pg_sys::Relation) -> Option<Rc<Relation>> {
     Some(relation)
 }
 
+/// Finds an external TID in the current directory; the group's marks and runs are read.
+///
+/// # Safety
+/// `rel` is an open relation of this access method.
+pub unsafe fn locate(rel: pg_sys::Relation, tid: &pg_sys::ItemPointerData) -> Place {
+    let mut replaced: Option<Entry> = None;
+    loop {
+        pgrx::check_for_interrupts!();
+        // SAFETY: as the caller's.
+        unsafe {
+            let Some(directory) = open(rel) else { return Place::Nowhere };
+            let (group, row) = match directory.find(rel, tid) {
+                Place::Group(group, row) => (group, row),
+                other => return other,
+            };
+            if group.refresh(rel) {
+                return Place::Group(group, row);
+            }
+            // The directory learns of a replacement before the head of the old group does.
+            if replaced == Some(group.entry) {
+                group.corrupt(
+                    rel,
+                    None,
+                    "its head says that it was replaced, but the directory names it",
+                );
+            }
+            replaced = Some(group.entry);
+            forget(rel);
+        }
+    }
+}
+
 /// Raises an ERROR if an entry names pages that the file does not have, so that no length read later is absurd.
 unsafe fn check_extents(rel: pg_sys::Relation, snapshot: &Snapshot) {
     // SAFETY: the relation is open.

@@ -47,17 +47,9 @@ pub unsafe fn target(
     // SAFETY: as the caller's.
     unsafe {
         loop {
-            let place = match cache::open(rel) {
-                Some(directory) => directory.find(rel, tid),
-                None => Place::Nowhere,
-            };
-            let Place::Group(group, row) = place else {
+            let Place::Group(group, row) = cache::locate(rel, tid) else {
                 return Target::Refused(pg_sys::TM_Result::TM_Invisible);
             };
-            if !group.refresh(rel) {
-                cache::forget(rel);
-                continue;
-            }
             let run = group.run(row);
             let visible = match visibility::status(run.xid) {
                 InsertStatus::Committed => true,

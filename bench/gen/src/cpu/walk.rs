@@ -11,7 +11,8 @@ const LEVELS: u32 = 12;
 const SPAN: u64 = 1 << LEVELS;
 
 /// Deviation of the displacement at each level, in hundredths: 50 / 2 * sqrt(length of the interval).
-const DEVIATION: [i64; LEVELS as usize] = [1600, 1131, 800, 566, 400, 283, 200, 141, 100, 71, 50, 35];
+const DEVIATION: [i64; LEVELS as usize] =
+    [1600, 1131, 800, 566, 400, 283, 200, 141, 100, 71, 50, 35];
 
 /// Near normal, deviation 37,837: the sum of four uniform 16-bit numbers, less its mean.
 fn bell(bits: u64) -> i64 {

@@ -103,7 +103,7 @@ impl Row<'_> {
     }
 
     fn region(&mut self) {
-        for r in &RegionGenerator::default() {
+        for r in RegionGenerator::default() {
             self.rows.integer(r.r_regionkey);
             self.rows.text(r.r_name);
             self.rows.text(r.r_comment);
@@ -112,7 +112,7 @@ impl Row<'_> {
     }
 
     fn nation(&mut self) {
-        for n in &NationGenerator::default() {
+        for n in NationGenerator::default() {
             self.rows.integer(n.n_nationkey);
             self.rows.text(n.n_name);
             self.rows.integer(n.n_regionkey);
@@ -257,7 +257,7 @@ mod tests {
         let (bytes, _) = collect(&Tpch::new("lineitem", 0.001).unwrap(), Format::Text, 1);
         let text = String::from_utf8(bytes).unwrap();
         let mut lines = text.lines();
-        for expected in &LineItemGenerator::new(0.001, 1, 1) {
+        for expected in LineItemGenerator::new(0.001, 1, 1) {
             let fields: Vec<_> = lines.next().unwrap().split('\t').map(String::from).collect();
             let mut fields = fields;
             fields[4] = fields[4].trim_end_matches(".00").into();
