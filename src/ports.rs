@@ -190,8 +190,14 @@ pub unsafe fn TupleDescAttr(
 ) -> *mut pg_sys::FormData_pg_attribute {
     // SAFETY: as the caller's.
     unsafe {
+        // The full attributes follow the compact ones (access/tupdesc.h).
         #[cfg(feature = "pg18")]
-        return pg_sys::TupleDescAttr(desc, column as i32);
+        return (*desc)
+            .compact_attrs
+            .as_mut_ptr()
+            .add((*desc).natts as usize)
+            .cast::<pg_sys::FormData_pg_attribute>()
+            .add(column);
         #[cfg(not(feature = "pg18"))]
         return (*desc).attrs.as_mut_ptr().add(column);
     }

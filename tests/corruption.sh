@@ -25,7 +25,7 @@ flip() { # FILE OFFSET BIT
 
 D=$SCRATCH/damaged
 cluster_init "$D" "fsync = off" "autovacuum = off" "full_page_writes = off" "pgcolumnar.bulk_threshold = 200" "pgcolumnar.merge_threshold = 100" \
-  "statement_timeout = 10s" "log_min_messages = warning" "lc_messages = 'C'"
+  "statement_timeout = 5s" "log_min_messages = warning" "lc_messages = 'C'"
 as_server "$PGBIN/pg_checksums" --enable -D "$D/data" > /dev/null 2>&1 || true # on by default in 18
 cluster_start "$D"
 sql "$D" -o /dev/null << 'SQL'
@@ -69,7 +69,7 @@ SET enable_indexscan = off;
 SET enable_indexonlyscan = off;
 SELECT count(name), sum(k) FROM :t WHERE id BETWEEN 100 AND 2500;
 RESET ALL;
-SET statement_timeout = '10s';
+SET statement_timeout = '5s';
 SELECT count(*) FROM :t TABLESAMPLE SYSTEM (30) REPEATABLE (1);
 SELECT count(*) FROM :t WHERE ctid >= '(1,1)' AND ctid < '(1030,1)';
 SELECT count(*), count(min_value) FROM pgcolumnar.storage_info(:'t');
@@ -88,11 +88,11 @@ VACUUM FULL :t;
 SELECT count(*) FROM :t;
 SQL
 # run TABLE: all of them in one session, errors with their SQLSTATE.
-# A backend that hears no timeout is taken for hanging after 40 s, and the server is stopped.
+# A backend that hears no timeout is taken for hanging after 20 s, and the server is stopped.
 run() {
   local status=0
-  PGHOST=$(cluster_host "$D") PGDATABASE=postgres timeout 40 "$PGBIN/psql" -X -q -v VERBOSITY=verbose -v t="$1" -At -f "$SCRATCH/queries.sql" 2>&1 || status=$?
-  if [ $status = 124 ]; then echo "FATAL:  HANGS: no answer and no timeout for 40 s"; fi
+  PGHOST=$(cluster_host "$D") PGDATABASE=postgres timeout 20 "$PGBIN/psql" -X -q -v VERBOSITY=verbose -v t="$1" -At -f "$SCRATCH/queries.sql" 2>&1 || status=$?
+  if [ $status = 124 ]; then echo "FATAL:  HANGS: no answer and no timeout for 20 s"; fi
 }
 errors() { grep -aE '(ERROR|FATAL|PANIC):|server closed the connection|connection to server was lost' || true; }
 

@@ -78,7 +78,8 @@ class Run:
         with ExitStack() as stack:
             stack.callback(self.clean)
             arms, not_run = choose(self.options.arms, catalogue(self.options.bulk, self.options.workers), self.missing)
-            debug = guards.release_library(self.cluster.library_dir / "pgcolumnar.so", self.options.force)
+            ours = any(arm.extension == "pgcolumnar" for arm in arms)
+            debug = ours and guards.release_library(self.cluster.library_dir / "pgcolumnar.so", self.options.force)
             self.start(arms)
             self.server["debug_library"] = debug
             again, late = choose([], {arm.name: arm for arm in arms}, self.missing_on_server)

@@ -16,6 +16,8 @@ pub struct ColumnarSlot {
     heap: pg_sys::BufferHeapTupleTableSlot,
     /// Whether the slot holds a row of a group, rather than a heap tuple or values.
     holds_row: bool,
+    /// Whether the values of a virtual tuple lie in the arena: it is materialised without having been formed.
+    owns_values: bool,
     /// The group last held and its open vectors; null before the first row. Owned by [`StateOwner`].
     state: *mut SlotState,
     rel: pg_sys::Relation,
@@ -243,7 +245,7 @@ pub unsafe fn as_buffer_slot<R>(
         if !is_ours(slot) {
             return call(slot);
         }
-        if columnar(slot).holds_row {
+        if columnar(slot).holds_row || columnar(slot).owns_values {
             pg_sys::ExecClearTuple(slot);
         }
         (*slot).tts_ops = &raw const pg_sys::TTSOpsBufferHeapTuple;
@@ -306,7 +308,9 @@ pub unsafe fn store_values(
         inner.arena.reset();
         fill(&mut inner.arena, (*slot).tts_values, (*slot).tts_isnull);
         pg_sys::ExecStoreVirtualTuple(slot);
-        pg_sys::ExecMaterializeSlot(slot);
+        if let Some(materialize) = heap_ops().materialize {
+            materialize(slot);
+        }
         (*slot).tts_tid = tid;
         (*(*slot.cast::<pg_sys::HeapTupleTableSlot>()).tuple).t_self = tid;
         (*slot).tts_tableOid = (*rel).rd_id;
@@ -317,8 +321,9 @@ unsafe extern "C-unwind" fn clear(slot: *mut pg_sys::TupleTableSlot) {
     // SAFETY: slot operation on a slot of its kind; the server's clear handles the rest.
     unsafe {
         let inner = columnar(slot);
-        if inner.holds_row {
+        if inner.holds_row || inner.owns_values {
             inner.holds_row = false;
+            inner.owns_values = false;
             inner.arena.reset();
         }
         if let Some(clear) = heap_ops().clear {
@@ -332,6 +337,7 @@ unsafe extern "C-unwind" fn release(slot: *mut pg_sys::TupleTableSlot) {
     unsafe {
         let inner = columnar(slot);
         inner.holds_row = false;
+        inner.owns_values = false;
         if !inner.state.is_null() {
             // The state itself goes with its memory context.
             inner.state().columns = Vec::new();
@@ -479,6 +485,9 @@ unsafe extern "C-unwind" fn materialize(slot: *mut pg_sys::TupleTableSlot) {
     // SAFETY: as `clear`; a panic while decoding becomes an ERROR.
     unsafe {
         if !columnar(slot).holds_row {
+            if own_values(slot) {
+                return;
+            }
             if let Some(materialize) = heap_ops().materialize {
                 let tid = (*slot).tts_tid;
                 materialize(slot);
@@ -499,6 +508,44 @@ unsafe extern "C-unwind" fn materialize(slot: *mut pg_sys::TupleTableSlot) {
             (*slot).tts_nvalid = 0;
             (*slot).tts_flags |= pg_sys::TTS_FLAG_SHOULDFREE as u16;
         });
+    }
+}
+
+/// Materialises a virtual tuple by copying what its values point at: COPY stores rows so, and forming a tuple of each only
+/// to take it apart again would be in vain. False if the slot holds something else, or a value that has to be flattened.
+unsafe fn own_values(slot: *mut pg_sys::TupleTableSlot) -> bool {
+    // SAFETY: as `clear`; a virtual tuple has a value or NULL for every attribute.
+    unsafe {
+        let inner = columnar(slot);
+        let desc = (*slot).tts_tupleDescriptor;
+        let natts = (*desc).natts as usize;
+        if !inner.heap.base.tuple.is_null() || (*slot).tts_nvalid as usize != natts {
+            return false;
+        }
+        if inner.owns_values {
+            return true;
+        }
+        let sizes = |i: usize| {
+            let attribute = ports::TupleDescAttr(desc, i);
+            let by_reference = !(*attribute).attbyval && !*(*slot).tts_isnull.add(i);
+            by_reference
+                .then(|| types::stored_size((*attribute).attlen, *(*slot).tts_values.add(i)))
+        };
+        if (0..natts).any(|i| sizes(i) == Some(None)) {
+            return false;
+        }
+        inner.arena.context = (*slot).tts_mcxt;
+        inner.arena.reset();
+        for i in 0..natts {
+            if let Some(Some(size)) = sizes(i) {
+                let value = (*slot).tts_values.add(i);
+                let copy = types::DatumArena::allocate(&mut inner.arena, size);
+                core::ptr::copy_nonoverlapping((*value).cast_mut_ptr::<u8>(), copy, size);
+                value.write(pg_sys::Datum::from(copy));
+            }
+        }
+        inner.owns_values = true;
+        true
     }
 }
 

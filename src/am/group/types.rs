@@ -132,6 +132,28 @@ pub unsafe fn plain_payload<'a>(pointer: *const u8) -> Option<&'a [u8]> {
     }
 }
 
+/// Bytes of a by-reference value as it lies in memory; `None` for one that is stored elsewhere or expanded.
+///
+/// # Safety
+/// `datum` is a value of a type of length `len` (-1: varlena, -2: C string), not NULL.
+pub unsafe fn stored_size(len: i16, datum: pg_sys::Datum) -> Option<usize> {
+    // SAFETY: as the caller's; the header's form is told by its first byte.
+    unsafe {
+        match len {
+            -1 => {
+                let pointer: *const u8 = datum.cast_mut_ptr();
+                match *pointer {
+                    1 => None,
+                    first if first & 1 == 1 => Some(usize::from(first >> 1)),
+                    _ => Some((pointer.cast::<u32>().read_unaligned() >> 2) as usize),
+                }
+            }
+            -2 => Some(core::ffi::CStr::from_ptr(datum.cast_mut_ptr()).to_bytes_with_nul().len()),
+            len => Some(len as usize),
+        }
+    }
+}
+
 /// Bytes a value takes when it is stored in full, for deciding whether a row is too wide for a row group.
 ///
 /// # Safety

@@ -78,7 +78,7 @@ impl Page {
         out.push_str("https://");
         domain(self.counter, out);
         let mut random = Random::new(self.key);
-        let length = 58 + random.below(25) as usize;
+        let length = 66 + random.below(17) as usize;
         let section = if random.one_in(512) { RARE_SECTION } else { random.pick_small(&SECTIONS) };
         out.push('/');
         out.push_str(section);
@@ -100,7 +100,7 @@ impl Page {
         if random.below(100) < 3 {
             return;
         }
-        let length = 60 + random.below(42) as usize;
+        let length = 72 + random.below(30) as usize;
         if random.one_in(300) {
             out.push_str(RARE_TITLE_WORD);
         } else {

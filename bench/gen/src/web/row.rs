@@ -216,10 +216,10 @@ impl Device {
         // Half of the windows are as large as the screen lets them; some are resized from view to view.
         let resized = session.one_in(2) && !self.mobile;
         let frame =
-            if v.random.one_in(10) { v.random.small(400) } else { session.small(400) } as i64;
+            if v.random.one_in(4) { v.random.small(400) } else { session.small(400) } as i64;
         out.integer(if resized { width - frame.min(width / 2) } else { width });
         out.integer(
-            (height - 70 - session.small(120) as i64 - if resized { frame / 2 } else { 0 })
+            (height - 70 - session.small(300) as i64 - if resized { frame / 2 } else { 0 })
                 .max(300),
         );
         out.integer(if self.mobile { 300 } else { traits.pick_small(&[100, 125, 150, 200]) });
@@ -230,27 +230,27 @@ impl Device {
 }
 
 const FLAGS: &[Column] = &[
-    ("is_mobile", "smallint NOT NULL"),
-    ("is_robot", "smallint NOT NULL"),
-    ("is_new_visitor", "smallint NOT NULL"),
-    ("is_entry", "smallint NOT NULL"),
-    ("is_internal", "smallint NOT NULL"),
-    ("is_reload", "smallint NOT NULL"),
-    ("is_excluded", "smallint NOT NULL"),
-    ("is_outbound", "smallint NOT NULL"),
-    ("is_download", "smallint NOT NULL"),
-    ("is_not_found", "smallint NOT NULL"),
-    ("is_framed", "smallint NOT NULL"),
-    ("is_prefetched", "smallint NOT NULL"),
-    ("is_background", "smallint NOT NULL"),
-    ("is_printed", "smallint NOT NULL"),
-    ("is_secure", "smallint NOT NULL"),
-    ("has_cookies", "smallint NOT NULL"),
-    ("has_storage", "smallint NOT NULL"),
-    ("has_touch", "smallint NOT NULL"),
-    ("has_blocker", "smallint NOT NULL"),
-    ("has_dark_theme", "smallint NOT NULL"),
-    ("has_proxy", "smallint NOT NULL"),
+    ("is_mobile", "integer NOT NULL"),
+    ("is_robot", "integer NOT NULL"),
+    ("is_new_visitor", "integer NOT NULL"),
+    ("is_entry", "integer NOT NULL"),
+    ("is_internal", "integer NOT NULL"),
+    ("is_reload", "integer NOT NULL"),
+    ("is_excluded", "integer NOT NULL"),
+    ("is_outbound", "integer NOT NULL"),
+    ("is_download", "integer NOT NULL"),
+    ("is_not_found", "integer NOT NULL"),
+    ("is_framed", "integer NOT NULL"),
+    ("is_prefetched", "integer NOT NULL"),
+    ("is_background", "integer NOT NULL"),
+    ("is_printed", "integer NOT NULL"),
+    ("is_secure", "integer NOT NULL"),
+    ("has_cookies", "integer NOT NULL"),
+    ("has_storage", "integer NOT NULL"),
+    ("has_touch", "integer NOT NULL"),
+    ("has_blocker", "integer NOT NULL"),
+    ("has_dark_theme", "integer NOT NULL"),
+    ("has_proxy", "integer NOT NULL"),
     ("forms_opened", "integer NOT NULL"),
     ("forms_sent", "integer NOT NULL"),
     ("clicks", "integer NOT NULL"),
