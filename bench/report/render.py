@@ -33,6 +33,8 @@ def section(record: Record, out: Path, plots: Path) -> str:
         parts += ["Queries without a time", failed]
     if ties := tables.ties(record):
         parts.append(ties)
+    if empty := tables.empty(record):
+        parts.append(empty)
     parts += ["### Load", tables.loads(record), *image(links, "load", "load seconds"), *image(links, "scaling", "load by number of processes"),
               "### Size", tables.sizes(record), *image(links, "size", "sizes"),
               "### Queries, hot", f"Tries: {record.method['hot_tries']}.", tables.queries(record)]

@@ -173,3 +173,8 @@ def failures(record: Record) -> str:
 def ties(record: Record) -> str:
     found = [f"{name} on `{arm}`" for name, row in record.cells.items() for arm, cell in row.items() if cell.compared == "equal up to ties"]
     return "" if not found else "Equal to heap's but for the choice among rows of one place at a LIMIT: " + ", ".join(found) + "."
+
+
+def empty(record: Record) -> str:
+    found = [name for name, row in record.cells.items() if row["heap"].rows == 0]
+    return "" if not found else "Without a row in their result, so that little was asked: " + ", ".join(found) + "."

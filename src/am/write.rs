@@ -13,7 +13,7 @@ use crate::{guc, ports};
 use core::cell::RefCell;
 use options::TableOptions;
 use pgrx::pg_sys;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A group that has to be written with fewer rows than this is a small one.
 const SMALL_GROUP: u32 = 1024;
@@ -23,7 +23,7 @@ const CHECK_ROWS: u64 = 256;
 type Key = (u32, u32, u32);
 
 thread_local! {
-    static BUFFERS: RefCell<HashMap<Key, Writer>> = RefCell::default();
+    static BUFFERS: RefCell<BTreeMap<Key, Writer>> = RefCell::default();
 }
 
 /// What the running transaction inserted into one relation file.
@@ -252,7 +252,7 @@ unsafe fn append(
             let mut buffers = cell.borrow_mut();
             let buffer = buffers.get_mut(&key)?.buffer.as_mut()?;
             let (values, nulls) = ((*slot).tts_values, (*slot).tts_isnull);
-            if builder::is_wide(&buffer.rows.attributes, values, nulls) {
+            if buffer.rows.is_wide(values, nulls) {
                 return None;
             }
             buffer.rows.push(values, nulls, xid.into_inner(), cid);

@@ -15,9 +15,10 @@
 
 mod columns;
 
+use super::group::builder::RowBuilder;
 use super::group::marks::Mark;
 use super::group::visibility::{self, InsertStatus};
-use super::group::{Group, builder, cache, types};
+use super::group::{Group, cache};
 use super::relation_name;
 use super::scan::pages::PageReader;
 use super::{heap, options, slot, standby, storage, tid, write};
@@ -65,7 +66,8 @@ struct Copier {
     rewrite: Option<ports::RewriteState>,
     sort: Option<*mut pg_sys::Tuplesortstate>,
     columns: ColumnsWriter,
-    attributes: Vec<types::Attribute>,
+    /// Knows the columns of the old table.
+    old_rows: RowBuilder,
     values: Vec<pg_sys::Datum>,
     nulls: Vec<bool>,
     kept: f64,
@@ -104,7 +106,7 @@ pub unsafe fn copy(
             rewrite: None,
             sort: None,
             columns: ColumnsWriter::new(new, options::of(old)),
-            attributes: types::attributes((*old).rd_att),
+            old_rows: RowBuilder::new((*old).rd_att),
             values: vec![pg_sys::Datum::null(); columns],
             nulls: vec![true; columns],
             kept: 0.0,
@@ -332,7 +334,7 @@ impl Copier {
             if infomask & pg_sys::HEAP_HASEXTERNAL != 0 {
                 let (values, nulls) = (self.values.as_mut_ptr(), self.nulls.as_mut_ptr());
                 pg_sys::heap_deform_tuple(tuple, (*self.old).rd_att, values, nulls);
-                if builder::is_wide(&self.attributes, values, nulls) {
+                if self.old_rows.is_wide(values, nulls) {
                     return Fate::Kept;
                 }
             }

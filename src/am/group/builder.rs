@@ -17,6 +17,8 @@ pub struct RowBuilder {
     pub columns: Vec<ColumnBuilder>,
     pub runs: Vec<InsertRun>,
     pub rows: u32,
+    /// Columns of variable length.
+    variable: Vec<usize>,
 }
 
 impl RowBuilder {
@@ -28,7 +30,8 @@ impl RowBuilder {
         // SAFETY: as the caller's.
         let attributes = unsafe { types::attributes(desc) };
         let columns = attributes.iter().map(|a| ColumnBuilder::new(a.spec)).collect();
-        Self { attributes, columns, runs: Vec::new(), rows: 0 }
+        let variable = (0..attributes.len()).filter(|&i| attributes[i].is_variable()).collect();
+        Self { attributes, columns, runs: Vec::new(), rows: 0, variable }
     }
 
     /// Memory the values take.
@@ -67,25 +70,21 @@ impl RowBuilder {
         }
         self.rows += 1;
     }
-}
 
-/// Whether the values of a row are too wide for a row group.
-///
-/// # Safety
-/// `values` and `nulls` have an entry for each attribute.
-pub unsafe fn is_wide(
-    attributes: &[Attribute],
-    values: *const pg_sys::Datum,
-    nulls: *const bool,
-) -> bool {
-    let mut size = 0;
-    for (i, attribute) in attributes.iter().enumerate() {
-        // SAFETY: as the caller's.
-        unsafe {
-            if attribute.stored && !*nulls.add(i) {
-                size += types::detoasted_size(attribute, *values.add(i));
+    /// Whether the values of a row are too wide for a row group.
+    ///
+    /// # Safety
+    /// `values` and `nulls` have an entry for each attribute.
+    pub unsafe fn is_wide(&self, values: *const pg_sys::Datum, nulls: *const bool) -> bool {
+        let mut size = 0;
+        for &i in &self.variable {
+            // SAFETY: as the caller's.
+            unsafe {
+                if !*nulls.add(i) {
+                    size += types::detoasted_size(&self.attributes[i], *values.add(i));
+                }
             }
         }
+        size > MAX_ROW_BYTES
     }
-    size > MAX_ROW_BYTES
 }

@@ -15,6 +15,13 @@ pub struct Attribute {
     pub spec: ColumnSpec,
 }
 
+impl Attribute {
+    /// Whether values are varlenas.
+    pub fn is_variable(&self) -> bool {
+        self.stored && self.len == -1
+    }
+}
+
 /// The attributes of a tuple descriptor.
 ///
 /// # Safety
