@@ -4,7 +4,7 @@
 //! session that meets such a row's TID in an index sees an insertion in progress and waits. The transaction itself reads
 //! its buffered rows by TID; before it scans the table, and before it commits, the buffer is written as a row group.
 
-use super::group::builder::{self, RowBuilder};
+use super::group::builder::RowBuilder;
 use super::group::{cache, head::InsertRun, types, writer};
 use super::storage::directory::{self, Change, Entry, EntryKind, SlotAddress};
 use super::storage::extent;

@@ -59,6 +59,17 @@ struct StoredMark {
 const _: () = assert!(size_of::<MarksHeader>() == 16 && size_of::<StoredMark>() == 12);
 
 impl StoredMark {
+    /// Whether the mark names a line pointer that can be, or none.
+    fn is_sound(&self, blocks: u32) -> bool {
+        let offset = usize::from(self.offset);
+        self.reserved == 0
+            && if self.block == 0 {
+                offset == 0
+            } else {
+                self.block < blocks && (1..=ports::MAX_HEAP_TUPLES_PER_PAGE).contains(&offset)
+            }
+    }
+
     fn to_bytes(self) -> [u8; 12] {
         let mut bytes = [0; 12];
         bytes[..4].copy_from_slice(&self.row.to_le_bytes());
@@ -95,27 +106,44 @@ impl Marks {
         self.rows.range(first..first.saturating_add(count)).map(|(r, m)| (*r, *m)).collect()
     }
 
-    /// Reads marks appended since the last time; `first` comes from the head.
+    /// Reads marks appended since the last time; `first` comes from the head, `rows` are the group's.
     ///
     /// # Safety
     /// `rel` is the group's open relation.
-    pub unsafe fn catch_up(&mut self, rel: pg_sys::Relation, group: u32, first: u32) {
+    pub unsafe fn catch_up(&mut self, rel: pg_sys::Relation, group: u32, first: u32, rows: u32) {
         let mut block = if self.last == 0 { first } else { self.last };
+        let mut seen = 0;
         while block != 0 {
+            pgrx::check_for_interrupts!();
             // SAFETY: the page is share-locked while it is read.
             unsafe {
+                let blocks =
+                    pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
+                // A chain is not longer than the file.
+                seen += 1;
+                if block >= blocks || seen > blocks {
+                    damaged(rel, group, block);
+                }
                 let buffer = pg_sys::ReadBuffer(rel, block);
                 pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
                 let header = header(rel, ports::buffer_page(buffer), group, block);
-                let stored = (*header).count.min(PER_PAGE as u32);
-                for i in self.last_read..stored {
-                    let mark = mark_at(header, i as usize).read();
-                    self.rows.insert(mark.row, decode(&mark));
+                let stored = (*header).count;
+                let mut sound = stored as usize <= PER_PAGE && stored >= self.last_read;
+                if sound {
+                    for i in self.last_read..stored {
+                        let mark = mark_at(header, i as usize).read();
+                        sound &= mark.row < rows && mark.is_sound(blocks);
+                        self.rows.insert(mark.row, decode(&mark));
+                    }
                 }
                 self.last = block;
                 self.last_read = stored;
                 let next = (*header).next;
                 pg_sys::UnlockReleaseBuffer(buffer);
+                if !sound {
+                    *self = Self::new(self.version.wrapping_sub(1));
+                    damaged(rel, group, block);
+                }
                 if next != 0 {
                     self.last_read = 0;
                     self.last = next;
@@ -124,6 +152,20 @@ impl Marks {
             }
         }
     }
+}
+
+/// Raises the ERROR for a marks page whose contents cannot be.
+unsafe fn damaged(rel: pg_sys::Relation, group: u32, block: u32) -> ! {
+    // SAFETY: the relation is open.
+    let table = unsafe { relation_name(rel) };
+    ereport!(
+        PgLogLevel::ERROR,
+        PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+        format!(
+            "the row marks of row group {group} of table \"{table}\" on block {block} are damaged"
+        )
+    );
+    unreachable!()
 }
 
 fn decode(mark: &StoredMark) -> Mark {

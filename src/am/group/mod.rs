@@ -121,7 +121,7 @@ impl Group {
             }
             let first = (*head).marks_first;
             pg_sys::UnlockReleaseBuffer(buffer);
-            state.marks.catch_up(rel, self.id, first);
+            state.marks.catch_up(rel, self.id, first, self.entry.rows);
             alive
         }
     }
