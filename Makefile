@@ -81,9 +81,11 @@ demo:
 demo-stop:
 	scripts/demo.sh stop
 
-bench bench-full:
-	@if [ -x bench/run.sh ]; then bench/run.sh $(patsubst bench-%,%,$(filter bench-%,$@)); \
-	 else echo "No benchmark is built yet (bench/run.sh is missing)." >&2; exit 1; fi
+bench:
+	PG_CONFIG='$(pg_config)' bench/run.sh small
+
+bench-full:
+	PG_CONFIG='$(pg_config)' bench/run.sh full
 
 fmt:
 	cargo fmt --all

@@ -108,7 +108,8 @@ cycle() {
   local op=$2 how start delay expected victim other='' label
   prepare "$op"
   random 3
-  how=(backend postmaster immediate) how=${how[$R]}
+  local ways=(backend postmaster immediate)
+  how=${ways[$R]}
   expected=${EXPECTED[$op]:-${GUESS[$op]:-300}}
   random "$((expected * 11 / 10 + 1))"
   delay=$R

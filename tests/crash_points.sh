@@ -39,7 +39,6 @@ record() {
   for command; do commands+=(-c "$command"); done
   sql "$ORIGIN" -o /dev/null "${commands[@]}" -c "SELECT txid_current()" # whose commit writes the WAL out
   mirror_same "$ORIGIN" "$name: undisturbed" || true
-  PAGES=$(query "$ORIGIN" "SELECT sum(pages) FROM pgcolumnar.stats('c')")
   local to
   to=$(insert_lsn)
   cluster_stop "$ORIGIN" immediate
@@ -67,7 +66,7 @@ cut_at() {
 
 # examine NAME: cuts, recovers, checks.
 examine() {
-  local name=$1 count=${#RECORDS[@]} i index label point=$SCRATCH/point lost pages worst=0
+  local name=$1 count=${#RECORDS[@]} i index label point=$SCRATCH/point
   if [ "$count" = 0 ]; then not_ok "$name: it wrote no WAL"; return; fi
   local wanted=${2:-$points}
   if [ "$wanted" -gt "$count" ]; then wanted=$count; fi

@@ -6,7 +6,7 @@ set -euo pipefail
 source "$ROOT/scripts/lib.sh"
 source "$ROOT/tests/lib/mirror.sh"
 
-A=$SCRATCH/a B=$SCRATCH/b
+A=$SCRATCH/a
 config=("fsync = off" "autovacuum = off" "pgcolumnar.bulk_threshold = 500" "pgcolumnar.merge_threshold = 200")
 cluster_init "$A" "${config[@]}"
 cluster_start "$A"
@@ -124,7 +124,8 @@ other_servers() {
   for candidate in ${OTHER_PG_CONFIG:-} /usr/lib/postgresql/*/bin/pg_config "$SCRATCH"/../../check-*/prefix/{bin,*/bin,*/*/bin}/pg_config /opt/pg1*/bin/pg_config; do
     [ -x "$candidate" ] || continue
     [ "$(pg_major "$candidate")" != "$PGMAJOR" ] || continue
-    [ -f "$("$candidate" --pkglibdir)/pgcolumnar.so" ] && [ -f "$("$candidate" --sharedir)/extension/pgcolumnar.control" ] || continue
+    [ -f "$("$candidate" --pkglibdir)/pgcolumnar.so" ] || continue
+    [ -f "$("$candidate" --sharedir)/extension/pgcolumnar.control" ] || continue
     as_server test -x "$("$candidate" --bindir)/postgres" || continue
     as_server test -x "$("$candidate" --bindir)/pg_upgrade" || continue
     echo "$candidate"

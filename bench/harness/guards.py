@@ -132,6 +132,12 @@ def loads_comparable(arm: str, processes: int, against: str, against_processes: 
         raise Refused(f"load of {arm} by {processes} processes is not compared with {against} by {against_processes}")
 
 
+def queries_known(asked: Iterable[str], known: Collection[str]) -> None:
+    for query in asked:
+        if query not in known:
+            raise Refused(f"there is no query {query!r}")
+
+
 def ran_something(queries: Collection[str]) -> None:
     if not queries:
         raise Refused("no query was chosen: nothing would be measured")

@@ -13,9 +13,21 @@ from .compare import Row, Rows, from_text
 from .guards import StatementFailed
 
 
+def connect(sockets: str, port: int, database: str, patience: float = 60) -> psycopg.Connection:
+    """A server that has crashed on one statement recovers, and is asked the next one."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return psycopg.connect(host=sockets, port=port, user="postgres", dbname=database, autocommit=True)
+        except psycopg.OperationalError as error:
+            if time.monotonic() > end:
+                raise StatementFailed(f"no connection: {error}") from error
+            time.sleep(0.2)
+
+
 class Session:
     def __init__(self, sockets: str, port: int, database: str = "bench") -> None:
-        self.connection = psycopg.connect(host=sockets, port=port, user="postgres", dbname=database, autocommit=True)
+        self.connection = connect(sockets, port, database)
         self.execute("SET timezone = 'UTC'; SET datestyle = 'ISO, YMD'; SET client_min_messages = warning")
 
     def close(self) -> None:
@@ -28,7 +40,10 @@ class Session:
         self.close()
 
     def execute(self, sql: str) -> PGresult:
-        result = self.connection.pgconn.exec_(sql.encode())
+        try:
+            result = self.connection.pgconn.exec_(sql.encode())
+        except psycopg.Error as error:
+            raise StatementFailed(f"the connection is lost: {error}") from error
         if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
             text = result.error_message.decode(errors="replace").strip()
             raise StatementFailed(" ".join(text.split())[:500] or f"status {result.status}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,32 +77,45 @@ class Run:
         machine = record.machine()
         with ExitStack() as stack:
             stack.callback(self.clean)
-            arms, not_run = choose(self.options.arms, catalogue(self.options.bulk, self.options.workers), self.missing)
-            ours = any(arm.extension == "pgcolumnar" for arm in arms)
-            debug = ours and guards.release_library(self.cluster.library_dir / "pgcolumnar.so", self.options.force)
-            self.start(arms)
-            self.server["debug_library"] = debug
-            again, late = choose([], {arm.name: arm for arm in arms}, self.missing_on_server)
-            guards.arms_available(self.options.arms, late)
-            arms, not_run = again, {**not_run, **late}
-            self.room(self.options.request.estimated_bytes, arms, True)
-            self.options.request.scratch.mkdir(parents=True, exist_ok=True)
-            self.options.request.scratch.chmod(0o755)
-            data = make(self.options.request)
-            if data.generated:
-                stack.callback(shutil.rmtree, self.options.request.scratch, True)
-            self.preflight(arms, data)
+            arms, not_run = self.prepare()
+            data = self.data(arms, stack)
             self.print_plan(arms, not_run, data)
+            guards.queries_known(self.options.only, [q.name for q in data.queries])
+            asked = [q for q in data.queries if not self.options.only or q.name in self.options.only]
             self.load(arms, data)
             targets = self.targets(arms)
             stack.callback(lambda: [target.close() for target in targets])
-            asked = [q for q in data.queries if not self.options.only or q.name in self.options.only]
             plan = Plan(asked, self.options.cold_tries, self.options.hot_tries, data.ties_allowed)
             cells = measure(list[Target](targets), plan)
             cold = {target.name: target.cold_label() for target in targets}
-            return self.record(when, machine, arms, not_run, data, asked, cells, cold)
+            if self.duck is not None:
+                self.server["duckdb"] = {"version": self.duck.run("SELECT version()")[1].rows[0][0], "threads": self.options.workers,
+                                         "memory_limit": self.options.duckdb_memory}
+            machine["load_average_after"] = os.getloadavg()[0]
+            return record.Record(self.options.label, when, machine, self.server, self.described(data), self.method(),
+                                 self.arm_records(arms, cold), not_run, [{"name": q.name, "title": q.title} for q in asked], cells)
 
     # ---- what there is ----
+
+    def prepare(self) -> tuple[list[Arm], dict[str, str]]:
+        """The server is up; the arms that it can run, and why not the others."""
+        arms, not_run = choose(self.options.arms, catalogue(self.options.bulk, self.options.workers), self.missing)
+        ours = any(arm.extension == "pgcolumnar" for arm in arms)
+        self.server["debug_library"] = ours and guards.release_library(self.cluster.library_dir / "pgcolumnar.so", self.options.force)
+        self.start(arms)
+        arms, late = choose([], {arm.name: arm for arm in arms}, self.missing_on_server)
+        guards.arms_available(self.options.arms, late)
+        return arms, {**not_run, **late}
+
+    def data(self, arms: list[Arm], stack: ExitStack) -> Dataset:
+        scratch = self.options.request.scratch
+        self.room(self.options.request.estimated_bytes, arms, True)
+        scratch.mkdir(parents=True, exist_ok=True)
+        scratch.chmod(0o755)
+        stack.callback(shutil.rmtree, scratch, True)
+        data = make(self.options.request)
+        self.preflight(arms, data)
+        return data
 
     def missing(self, arm: Arm) -> str:
         if arm.extension and not self.cluster.has_extension(arm.extension):
@@ -220,7 +233,7 @@ class Run:
                 total += self.duck.load(table, form)
         return guards.seconds(total, "load of duckdb")
 
-    def asker(self, arm: Arm):  # type: ignore[no-untyped-def]
+    def asker(self, arm: Arm) -> Callable[[str], tuple[int, str]]:
         def ask(sql: str) -> tuple[int, str]:
             if arm.postgres:
                 with self.connect() as session:
@@ -243,7 +256,7 @@ class Run:
                 targets.append(DuckTarget(self.duck))
         return targets
 
-    def record(self, when, machine, arms, not_run, data, asked, cells, cold):  # type: ignore[no-untyped-def]
+    def arm_records(self, arms: list[Arm], cold: dict[str, str]) -> list[record.ArmRecord]:
         records = []
         for arm in arms:
             loaded = self.loaded.get(arm.name)
@@ -256,16 +269,15 @@ class Run:
                     entry.table_bytes, entry.index_bytes = loaded.table_bytes, loaded.index_bytes
                     entry.index_seconds, entry.vacuum_seconds = loaded.index_seconds, loaded.vacuum_seconds
             records.append(entry)
-        if self.duck is not None:
-            self.server["duckdb"] = {"version": self.duck.run("SELECT version()")[1].rows[0][0], "threads": self.options.workers,
-                                     "memory_limit": self.options.duckdb_memory}
-        method = {"cold_tries": self.options.cold_tries, "hot_tries": self.options.hot_tries, "load_tries": self.options.load_tries,
-                  "timeout": self.options.timeout, "forced": self.options.force}
-        described = {"name": data.name, "origin": data.origin, "index_set": data.index_set, "bytes": data.bytes,
-                     "tables": {t.name: t.rows for t in data.tables}, "checksums": data.checksums, "ties_allowed": data.ties_allowed}
-        machine["load_average_after"] = os.getloadavg()[0]
-        return record.Record(self.options.label, when, machine, self.server, described, method, records, not_run,
-                             [{"name": q.name, "title": q.title} for q in asked], cells)
+        return records
+
+    def described(self, data: Dataset) -> dict[str, object]:
+        return {"name": data.name, "origin": data.origin, "index_set": data.index_set, "bytes": data.bytes,
+                "tables": {t.name: t.rows for t in data.tables}, "checksums": data.checksums, "ties_allowed": data.ties_allowed}
+
+    def method(self) -> dict[str, object]:
+        o = self.options
+        return {"cold_tries": o.cold_tries, "hot_tries": o.hot_tries, "load_tries": o.load_tries, "timeout": o.timeout, "forced": o.force}
 
     def clean(self) -> None:
         if self.duck is not None:

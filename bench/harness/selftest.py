@@ -82,6 +82,7 @@ GUARDS: list[Case] = [
     ("a degenerate sample", lambda: guards.sample_spread("hits", "eventdate", 1, 10), "degenerate sample"),
     ("a true sample", lambda: guards.sample_spread("hits", "eventdate", 31, 10), ""),
     ("a parallel load against a serial one", lambda: guards.loads_comparable("columnar_bulk2", 2, "heap", 1), "is not compared"),
+    ("a query that is not known", lambda: guards.queries_known(["q99"], ["q01"]), "no query 'q99'"),
     ("no query at all", lambda: guards.ran_something([]), "nothing would be measured"),
     ("too few worker processes", lambda: preflight.worker_processes(8, 8), "set max_worker_processes = 10"),
     ("enough worker processes", lambda: preflight.worker_processes(10, 8), ""),
@@ -127,6 +128,15 @@ def files() -> None:
         same(evict(to) <= 1.0, True)
 
 
+def library(content: bytes, force: bool) -> bool:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        return guards.release_library(Path(file.name), force)
+
+
+DEBUG = b"..attempt to add with overflow.."
+
 OTHERS: list[Case] = [
     ("a query file", parsed, ""),
     ("a query without statement", lambda: queries.parse("-- q01: a\n-- q02: b\nSELECT 1;"), "q01 has no statement"),
@@ -135,7 +145,10 @@ OTHERS: list[Case] = [
     ("byte ranges, samples", files, ""),
     ("a cold run that was cold", lambda: same("dropped" in cold_label(0.0), True), ""),
     ("a cold run that was warm is not called cold", lambda: same(cold_label(0.97), "server restarted, 97% of the data files' pages still in the page cache"), ""),
-    ("a debug build of the library", lambda: same(guards.is_debug_library(b"..attempt to add with overflow.."), True), ""),
+    ("a query file that is not there", lambda: queries.read(Path("/nowhere/queries.sql")), "is missing"),
+    ("a debug build of the library", lambda: library(DEBUG, False), "is a debug build"),
+    ("a debug build of the library, forced and told", lambda: same(library(DEBUG, True), True), ""),
+    ("a release build of the library", lambda: same(library(b"ELF", False), False), ""),
 ]
 
 

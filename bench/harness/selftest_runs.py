@@ -18,6 +18,7 @@ INT, FLOAT, TEXT, NUMERIC, STAMP = 20, 701, 25, 1700, 1184
 ORDERED = Query("q01", "ordered", "SELECT k, n FROM t ORDER BY n DESC", "SELECT k, n FROM t ORDER BY n DESC")
 PLAIN = Query("q02", "plain", "SELECT k, n FROM t", "SELECT k, n FROM t")
 TIES = Query("q03", "ties", "SELECT k, n FROM t ORDER BY n DESC LIMIT 2", None, unordered=True)
+OPEN = Query("q04", "open", "SELECT k, n FROM t", None, unordered=True)
 HEAP: list[Row] = [("a", 3), ("b", 2), ("c", 1)]
 
 
@@ -67,6 +68,10 @@ def compared(expected: Iterable[Value], got: Iterable[object], oid: int, across:
     return Comparison(Query("q", "", "SELECT x FROM t", None), reference, Rows(("x",), None if across else (oid,), rows), False).outcome()
 
 
+def other_columns() -> None:
+    Comparison(PLAIN, Rows(("k", "n"), (TEXT, INT), HEAP), Rows(("k", "n"), (TEXT, NUMERIC), HEAP), False).outcome()
+
+
 def failing_statement_counts() -> None:
     """A failed arm has no total, no mean, no win."""
     arms = [Played("heap"), Played("columnar", fails=True, seconds=0.0001)]
@@ -111,6 +116,8 @@ CASES: list[tuple[str, Callable[[], object], str]] = [
     ("rows swapped where they are ordered", lambda: cell_of(Played("columnar", [HEAP[1], HEAP[0], HEAP[2]])), "wrong result: row 1"),
     ("rows swapped where they are not", lambda: cell_of(Played("columnar", [HEAP[1], HEAP[0], HEAP[2]]), PLAIN), ""),
     ("values swapped between rows", lambda: cell_of(Played("columnar", [("a", 2), ("b", 3), ("c", 1)]), PLAIN), "wrong result"),
+    ("columns of another type", other_columns, "wrong result: columns"),
+    ("rows left open without a LIMIT", lambda: cell_of(Played("columnar", [HEAP[0], HEAP[0], HEAP[2]]), OPEN), "wrong result: row 2"),
     ("too few rows", lambda: cell_of(Played("columnar", HEAP[:2])), "2 rows, heap has 3"),
     ("no rows", lambda: cell_of(Played("columnar", [])), "0 rows, heap has 3"),
     ("fewer rows when timed than when checked", lambda: cell_of(Played("columnar", timed_rows=1)), "1 rows in a timed run"),
@@ -129,6 +136,7 @@ CASES: list[tuple[str, Callable[[], object], str]] = [
     ("a wrong count of DuckDB", lambda: compared([12], [13], INT, across=True), "wrong result"),
     ("a result as it was written", tampered(lambda c: None), ""),
     ("a result that lost an arm", tampered(lambda c: c["cells"]["q01"].pop("columnar")), "columnar is missing"),
+    ("a result that lost heap", tampered(lambda c: c["arms"][0].update(name="columnar2", queried=False) or c["cells"]["q01"].pop("heap")), "heap is missing"),
     ("a result with a time as text", tampered(lambda c: c["cells"]["q01"]["heap"].update(hot=["9.1 ms"])), "not a number"),
     ("a failed cell given a time", tampered(lambda c: c["cells"]["q01"]["columnar"].update(status="failed")), "has times"),
     ("a result of other rows", tampered(lambda c: c["arms"][1].update(checksums={"t": "78"})), "are not heap's"),

@@ -41,8 +41,21 @@ class Canvas:
         return "\n".join([*self.items, "</svg>"]) + "\n"
 
 
+def short(value: float) -> str:
+    """Three digits, without exponent."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
 def times(value: float) -> str:
-    return f"{value:.3g}×"
+    return f"{short(value)}×"
+
+
+def round_step(most: float) -> float:
+    """A step of 1, 2 or 5 times a power of ten, four to ten of which reach `most`."""
+    power: float = 10.0 ** math.floor(math.log10(most / 4))
+    return next(power * n for n in (10, 5, 2, 1) if power * n * 4 <= most)
 
 
 def ratio_bars(title: str, series: Sequence[str], rows: Sequence[tuple[str, Mapping[str, float | None]]], less: str, more: str) -> str:
@@ -92,9 +105,9 @@ def stacked_bars(title: str, parts: Sequence[str], rows: Sequence[tuple[str, Seq
         for m, value in enumerate(values):
             length = value / most * (width - left - right)
             if value:
-                canvas.rect(x, y, length, bar, COLORS[m % len(COLORS)], f"{label}, {parts[m]}: {value:,.4g} {unit}")
+                canvas.rect(x, y, length, bar, COLORS[m % len(COLORS)], f"{label}, {parts[m]}: {short(value)} {unit}")
             x += length
-        canvas.text(x + 5, y + 13, f"{sum(values):,.4g} {unit}", 10)
+        canvas.text(x + 5, y + 13, f"{short(sum(values))} {unit}", 10)
     return canvas.done()
 
 
@@ -110,18 +123,19 @@ def lines(title: str, series: Mapping[str, Sequence[tuple[int, float]]], unit: s
     def place(x: float, y: float) -> tuple[float, float]:
         return left + x / across * (right - left), bottom - y / most * (bottom - top)
 
-    for n in range(5):
-        value = most * n / 4
-        canvas.line(left, place(0, value)[1], right, place(0, value)[1])
-        canvas.text(left - 6, place(0, value)[1] + 4, f"{value:,.3g}", 10, "end")
+    step = round_step(most)
+    for n in range(int(most / step) + 1):
+        y = place(0, step * n)[1]
+        canvas.line(left, y, right, y)
+        canvas.text(left - 6, y + 4, short(step * n), 10, "end")
     for x in sorted({x for points in series.values() for x, _ in points}):
         canvas.text(place(x, 0)[0], bottom + 16, str(x), 10, "middle")
-    canvas.text((left + right) / 2, height - 10, f"{axis}; {unit}", 11, "middle")
+    canvas.text((left + right) / 2, height - 10, axis, 11, "middle")
     for n, points in enumerate(series.values()):
         color = COLORS[n % len(COLORS)]
         placed = [place(x, y) for x, y in sorted(points)]
         for a, b in zip(placed, placed[1:]):
             canvas.line(*a, *b, color, 2)
         for (px, py), (x, y) in zip(placed, sorted(points)):
-            canvas.rect(px - 3, py - 3, 6, 6, color, f"{x}: {y:,.4g} {unit}")
+            canvas.rect(px - 3, py - 3, 6, 6, color, f"{x}: {short(y)} {unit}")
     return canvas.done()

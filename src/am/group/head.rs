@@ -112,14 +112,7 @@ pub unsafe fn at(rel: pg_sys::Relation, page: ports::Page, group: u32) -> *mut G
             || (*head).group != group
             || (*head).run_count as usize > MAX_RUNS
         {
-            ereport!(
-                PgLogLevel::ERROR,
-                PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
-                format!(
-                    "the head page of row group {group} of table \"{}\" is damaged",
-                    crate::am::relation_name(rel)
-                )
-            );
+            damaged(rel, group);
         }
         if (*head).version != VERSION {
             ereport!(
@@ -134,6 +127,33 @@ pub unsafe fn at(rel: pg_sys::Relation, page: ports::Page, group: u32) -> *mut G
         }
         head
     }
+}
+
+/// Raises the ERROR for a head page whose contents cannot be.
+///
+/// # Safety
+/// `rel` is open.
+pub unsafe fn damaged(rel: pg_sys::Relation, group: u32) -> ! {
+    // SAFETY: the relation is open.
+    let table = unsafe { crate::am::relation_name(rel) };
+    ereport!(
+        PgLogLevel::ERROR,
+        PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
+        format!("the head page of row group {group} of table \"{table}\" is damaged")
+    );
+    unreachable!()
+}
+
+/// Whether the runs follow each other from row 0 and are the group's `rows` together.
+pub fn cover(runs: &[InsertRun], rows: u32) -> bool {
+    let mut next = 0u32;
+    for run in runs {
+        if run.first != next || run.rows == 0 {
+            return false;
+        }
+        next = next.saturating_add(run.rows);
+    }
+    next == rows
 }
 
 /// The insert runs behind a head.

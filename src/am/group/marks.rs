@@ -128,6 +128,9 @@ impl Marks {
                 pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
                 let header = header(rel, ports::buffer_page(buffer), group, block);
                 let stored = (*header).count;
+                // Taken under the page's lock: whoever appended a mark had its stub's page before.
+                let blocks =
+                    pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
                 let mut sound = stored as usize <= PER_PAGE && stored >= self.last_read;
                 if sound {
                     for i in self.last_read..stored {

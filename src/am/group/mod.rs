@@ -113,7 +113,11 @@ impl Group {
             let alive = (*head).replaced == 0;
             let mut state = self.state.borrow_mut();
             if !state.loaded || state.marks.version != (*head).marks_version {
-                state.runs = head::runs(head).to_vec();
+                let runs = head::runs(head);
+                if !head::cover(runs, self.entry.rows) {
+                    head::damaged(rel, self.id);
+                }
+                state.runs = runs.to_vec();
                 state.marks = Marks::new((*head).marks_version);
                 state.footer_offset = (*head).footer_offset;
                 state.footer_len = (*head).footer_len;

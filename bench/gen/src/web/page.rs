@@ -100,7 +100,7 @@ impl Page {
         if random.below(100) < 3 {
             return;
         }
-        let length = 72 + random.below(30) as usize;
+        let length = 75 + random.below(21) as usize;
         if random.one_in(300) {
             out.push_str(RARE_TITLE_WORD);
         } else {
@@ -182,8 +182,7 @@ pub fn referer(
 pub fn phrase(seed: u64, phrases: u64, random: &mut Random, out: &mut String) {
     out.clear();
     let bits = random.bits();
-    let number =
-        scale(scale(scale(bits, bits), bits), phrases);
+    let number = scale(scale(scale(bits, bits), bits), phrases);
     let mut random = Random::new(mix(seed ^ 0xf7a5e, number));
     for word in 0..2 + random.below(3) {
         if word > 0 {
