@@ -84,7 +84,7 @@ run_suites() {
     case $suite in
       web) measure web --generator "$GENERATOR" --rows "$1" --indexes none ;;
       cpu) measure cpu --generator "$GENERATOR" --rows "$2" --indexes time ;;
-      tpch) measure tpch --generator "$GENERATOR" --scale "$3" --indexes none ;;
+      tpch) measure tpch --generator "$GENERATOR" --scale "$3" --indexes full ;;
       flights) get_flights; measure flights --generator "$GENERATOR" --folder "$FLIGHTS" --indexes none ;;
       *) die "there is no suite $suite" ;;
     esac

@@ -63,7 +63,7 @@ sql "$P" -o /dev/null -c "CREATE TABLE pinned (id int, v text, j jsonb) USING pg
   -c "INSERT INTO pinned_too SELECT * FROM pinned" -c "SELECT txid_current()"
 caught_up
 wanted=$(query "$P" "SELECT sum(hashtextextended(p::text, 0)) FROM (SELECT *, CASE WHEN id = 7 THEN false END AS slow FROM pinned_too) p")
-for path in enable_seqscan enable_bitmapscan; do
+for path in enable_bitmapscan enable_seqscan enable_bitmapscan enable_seqscan; do
   sql "$P" -c "CREATE INDEX IF NOT EXISTS pinned_id ON pinned (id)" 2> /dev/null
   caught_up
   rm -f "$SCRATCH/pinned.out"

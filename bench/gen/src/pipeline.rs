@@ -1,7 +1,7 @@
 //! Chunks made by several threads, written in order.
 //!
-//! Thread `t` of `T` makes chunks t, t + T, t + 2T ...; the writer takes from the threads in turn, so the order needs no
-//! queue. Buffers go back to their thread: memory is two chunks a thread.
+//! Thread `t` of `T` makes chunks t, t + T, t + 2T ...; the writer takes from the threads in turn, so the order needs
+//! no queue. Buffers go back to their thread: memory is two chunks a thread.
 
 use std::io::{self, Write};
 use std::sync::mpsc::sync_channel;
@@ -91,8 +91,8 @@ pub fn run(
     })
 }
 
-/// Where rows `chunk * size ..` of a table with `rows` rows, of which every `stride`-th is taken, begin and end: in rows
-/// of the sample.
+/// Where rows `chunk * size ..` of a table with `rows` rows, of which every `stride`-th is taken, begin and end: in
+/// rows of the sample.
 pub fn sample_chunk(chunk: u64, size: u64, rows: u64, stride: u64) -> std::ops::Range<u64> {
     let sample = rows.div_ceil(stride);
     (chunk * size).min(sample)..((chunk + 1) * size).min(sample)

@@ -1,7 +1,7 @@
 //! Which counter, day and session a row belongs to.
 //!
-//! A counter's rows follow Zipf's law, its days a weekly rhythm; both are cut out of the row numbers, so that any row can
-//! be placed without the ones before it.
+//! A counter's rows follow Zipf's law, its days a weekly rhythm; both are cut out of the row numbers, so that any row
+//! can be placed without the ones before it.
 
 use crate::random::{Random, mix};
 

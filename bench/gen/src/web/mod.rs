@@ -1,8 +1,8 @@
 //! `web`: page views of some thousands of web sites over one month, in one table of 105 columns.
 //!
 //! The shape is that of web-analytics tables: the file is ordered by counter, date and user; a few counters, users,
-//! pages and phrases have most of the rows; most small columns are mostly zero and most texts mostly empty. Names, words
-//! and values are our own.
+//! pages and phrases have most of the rows; most small columns are mostly zero and most texts mostly empty. Names,
+//! words and values are our own.
 //!
 //! ```text
 //! row -> layout: counter, day, session -> visitor: user, place, device      (kept while the session lasts)

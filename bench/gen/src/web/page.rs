@@ -1,7 +1,8 @@
 //! Sites and their pages.
 //!
-//! A counter is a site. Some views are of a page nobody else looks at, the others of the site's popular pages; from some
-//! 50,000 rows on there are distinct URLs for about a fifth of the rows. A page's URL and title follow from its number.
+//! A counter is a site. Some views are of a page nobody else looks at, the others of the site's popular pages; from
+//! some 50,000 rows on there are distinct URLs for about a fifth of the rows. A page's URL and title follow from its
+//! number.
 
 use std::fmt::Write;
 
@@ -129,8 +130,9 @@ fn capital(word: &str, out: &mut String) {
     out.push_str(letters.as_str());
 }
 
-/// Where the view came from: a fifth without referer, a twentieth from the start page, the rest from search engines, the
-/// site itself and other sites. Writes the referer and returns the source with the number of the search engine, or 0.
+/// Where the view came from: a fifth without referer, a twentieth from the start page, the rest from search engines,
+/// the site itself and other sites. Writes the referer and returns the source with the number of the search engine, or
+/// 0.
 pub fn referer(
     here: Page,
     seed: u64,

@@ -1,8 +1,8 @@
 //! Users, and what a session keeps.
 //!
-//! Users share out the range of 63-bit ids in order, each at a random place of its share: ids are random and ascend with
-//! the users' numbers. A session's place in its day, a fraction, is mapped to a user by an ascending function, which keeps
-//! the file ordered; it is steep in places, so that some users come often.
+//! Users share out the range of 63-bit ids in order, each at a random place of its share: ids are random and ascend
+//! with the users' numbers. A session's place in its day, a fraction, is mapped to a user by an ascending function,
+//! which keeps the file ordered; it is steep in places, so that some users come often.
 
 use crate::random::{Random, mix, scale};
 use crate::web::layout::Place;
