@@ -78,6 +78,12 @@ report() {
   python3 -m report render "${files[@]}" --out "$2" --plots "$3"
 }
 
+# publish: docs/benchmarks.md with the plots of this label alone.
+publish() {
+  rm -f docs/benchmarks/*.svg
+  report "$LABEL" docs/benchmarks.md docs/benchmarks
+}
+
 run_suites() {
   local suite
   for suite in ${SUITES:-web cpu tpch flights}; do
@@ -110,7 +116,7 @@ case ${1:-small} in
     make_generator
     HARNESS="--load-tries 3 --tries 5 --bulk 2,4 ${HARNESS:-}"
     run_suites 1_500_000 3_000_000 0.5
-    report "$LABEL" docs/benchmarks.md docs/benchmarks
+    publish
     exit $STATUS ;;
   folder)
     [ -d "${2:-}" ] || die "usage: bench/run.sh folder DIR [ROWS]"
@@ -121,7 +127,7 @@ case ${1:-small} in
   report)
     RESULTS=${RESULTS:-bench/results}
     LABEL=${LABEL:-$(if compgen -G "$RESULTS/full-*.json" > /dev/null; then echo full; else echo small; fi)}
-    report "$LABEL" docs/benchmarks.md docs/benchmarks ;;
+    publish ;;
   compare)
     [ $# -ge 3 ] || die "usage: bench/run.sh compare BEFORE.json AFTER.json [ARM]"
     python3 -m report compare "$2" "$3" --arm "${4:-columnar}" --out target/bench-results/comparison.md --plots target/bench-results/plots ;;

@@ -60,9 +60,9 @@ def round_step(most: float) -> float:
 
 def ratio_bars(title: str, series: Sequence[str], rows: Sequence[tuple[str, Mapping[str, float | None]]], less: str, more: str) -> str:
     """One bar of each series per row, from 1 to its ratio, on a logarithmic scale. A missing ratio is written out, not drawn."""
-    bar, left, right, top = 9, 210, 62, 70
+    bar, left, right, top = 9, 290, 62, 70
     step = bar * len(series) + 7
-    width, height = 860, top + step * len(rows) + 26
+    width, height = 940, top + step * len(rows) + 26
     values = [value for _, row in rows for value in row.values() if value]
     low = math.floor(math.log10(min([*values, 0.5])))
     high = math.ceil(math.log10(max([*values, 2.0])))
@@ -79,7 +79,7 @@ def ratio_bars(title: str, series: Sequence[str], rows: Sequence[tuple[str, Mapp
     canvas.text(x(1) + 8, top - 12, f"{more} →", 10, color="#666666")
     for n, (label, row) in enumerate(rows):
         y = top + n * step
-        canvas.text(left - 8, y + step / 2, label[:36], 10, "end")
+        canvas.text(left - 8, y + step / 2, label if len(label) <= 46 else label[:45] + "…", 10, "end")
         for m, name in enumerate(series):
             value, at = row.get(name), y + m * bar
             if value is None:
