@@ -11,7 +11,7 @@ rounds=${STANDBY_ROUNDS:-8}
 seed 7
 
 P=$SCRATCH/primary S=$SCRATCH/standby
-cluster_init "$P" "fsync = off" "autovacuum = off" "wal_consistency_checking = '${STANDBY_CHECK:-all}'" "max_wal_size = 256MB" "wal_keep_size = 256MB" \
+cluster_init "$P" "fsync = off" "autovacuum = off" "wal_consistency_checking = '${STANDBY_CHECK:-all}'" "max_wal_size = 256MB" \
   "hot_standby_feedback = off" "max_standby_streaming_delay = 300ms" "wal_receiver_status_interval = 1s" "shared_buffers = 32MB" \
   "pgcolumnar.bulk_threshold = 500" "pgcolumnar.merge_threshold = 200"
 cluster_start "$P"
@@ -20,7 +20,7 @@ query "$P" "SELECT add(6000)" > /dev/null
 
 mkdir -p "$S"
 if is_root; then chown "$SERVER_USER" "$S"; fi
-as_server "$PGBIN/pg_basebackup" -h "$(cluster_host "$P")" -U postgres -D "$S/data" -R -c fast -X stream
+as_server "$PGBIN/pg_basebackup" -h "$(cluster_host "$P")" -U postgres -D "$S/data" -R -c fast -X stream -C -S standby
 sockets=$S
 if [ ${#S} -gt 80 ]; then
   sockets=$(mktemp -d /tmp/pgc.XXXXXX)
