@@ -94,23 +94,25 @@ standby_delay 300ms
 # Prints "look", hash of h, of c, of c again, rows of c by count and by a cursor that was opened before.
 reader() {
   # Some rows are looked at for a while, after their values were taken from the slot: the page must not change meanwhile.
-  local path=$1 columns='*, false AS slow' slow='*, pg_sleep((id % 400 = 0)::int * 0.02) IS NULL AS slow' i
+  # Cursors that overlap without end would keep replay waiting for the pins of ever new ones, as they do with heap.
+  local path=$1 cursor columns='*, false AS slow' slow='*, pg_sleep((id % 400 = 0)::int * 0.02) IS NULL AS slow' i
   if [ "$path" = enable_indexonlyscan ]; then columns='id' slow='id'; fi
   echo "\\set ON_ERROR_STOP 0"
   echo "\\set VERBOSITY verbose"
   for i in 0 1 2 3 4 5 6 7 8 9; do
+    if [ $((i % 5)) = 1 ]; then cursor=; else cursor=--; fi
     cat << SQL
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT digest('SELECT $columns FROM h WHERE id >= 0', 'enable_seqscan') AS h \\gset
 SELECT digest('SELECT $columns FROM c WHERE id >= 0', '$path') AS first \\gset
-DECLARE slow CURSOR FOR SELECT id FROM c;
-FETCH 100 FROM slow \\g /dev/null
+$cursor DECLARE slow CURSOR FOR SELECT id FROM c;
+$cursor FETCH 100 FROM slow \\g /dev/null
 SELECT pg_sleep($((i % 3)) * 0.2 + 0.05) \\g /dev/null
 SELECT digest('SELECT $slow FROM c WHERE id >= 0', '$path') AS second \\gset
 SELECT count(*) - 100 AS rows FROM c \\gset
 \\if :{?second}
 \\echo look :h : :first : :second : :rows
-MOVE FORWARD ALL FROM slow;
+$cursor MOVE FORWARD ALL FROM slow;
 \\endif
 COMMIT;
 \\unset second
@@ -122,17 +124,33 @@ SQL
 read_on() {
   while [ ! -e "$SCRATCH/done" ] && kill -0 $$ 2> /dev/null && cluster_running "$S"; do
     PGHOST=$(cluster_host "$S") "$PGBIN/psql" -X -d postgres -f "$SCRATCH/$1.sql" || true
-  done > "$SCRATCH/$1.out" 2>&1
+  done >> "$SCRATCH/$1.out" 2>&1
 }
 
-rm -f "$SCRATCH/done"
-pids=()
 paths=(enable_seqscan enable_indexscan enable_bitmapscan enable_indexonlyscan vectorized)
+start_readers() {
+  local path
+  rm -f "$SCRATCH/done"
+  pids=()
+  for path in "${paths[@]}"; do
+    read_on "$path" &
+    pids+=($!)
+  done
+}
+
+# Ends the sessions too: a comparison has to wait for replay, which waits for their pins.
+stop_readers() {
+  local pid
+  touch "$SCRATCH/done"
+  sql "$S" -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+  for pid in "${pids[@]}"; do wait "$pid" || true; done
+}
+
 for path in "${paths[@]}"; do
   reader "$path" > "$SCRATCH/$path.sql"
-  read_on "$path" &
-  pids+=($!)
+  : > "$SCRATCH/$path.out"
 done
+start_readers
 
 # ---- what the primary does ----
 
@@ -151,11 +169,14 @@ for ((i = 0; i < rounds; i++)); do
     3) sql "$P" -o /dev/null -c "BEGIN" -c "ALTER TABLE h ADD COLUMN extra$i int DEFAULT $i" -c "ALTER TABLE c ADD COLUMN extra$i int DEFAULT $i" -c "COMMIT" \
       -c "CREATE INDEX ON c (v)" ;;
   esac
-  if [ "$i" = $((rounds / 2)) ]; then same_on_both "half-way"; fi
+  if [ "$i" = $((rounds / 2)) ]; then
+    stop_readers
+    same_on_both "half-way"
+    start_readers
+  fi
 done
+stop_readers
 same_on_both "at the end"
-touch "$SCRATCH/done"
-for pid in "${pids[@]}"; do wait "$pid" || true; done
 
 looks=0 wrong=0 conflicts=0
 for path in "${paths[@]}"; do

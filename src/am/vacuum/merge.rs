@@ -21,6 +21,7 @@ use crate::am::options::{self, TableOptions};
 use crate::am::storage::directory::{Change, Entry, EntryKind, SlotAddress};
 use crate::am::storage::extent;
 use crate::am::storage::page::{self, PageKind};
+use crate::am::storage::wal;
 use crate::am::{heap, scan::pages, standby, tid};
 use crate::{guc, ports};
 use columnar_format::{TidBlock, TidMap};
@@ -252,14 +253,10 @@ unsafe fn move_page(
         {
             return false;
         }
-        let state = pg_sys::GenericXLogStart(rel);
         // Readers' locks name physical TIDs; checks on the rows will name external ones from now on.
         ports::TransferPredicateLocksToHeapRelation(rel);
         // Nothing of the rows stays: their hint bits, which are not logged, would differ on a standby.
-        let whole = pg_sys::GENERIC_XLOG_FULL_IMAGE as i32;
-        let page = pg_sys::GenericXLogRegisterBuffer(state, locked.buffer(), whole).cast();
-        page::init(page, PageKind::Moved, group.into());
-        pg_sys::GenericXLogFinish(state);
+        wal::replace_rows(rel, locked.buffer(), PageKind::Moved, group.into());
         drop(locked);
         pg_sys::RecordPageWithFreeSpace(rel, block, 0);
         true
