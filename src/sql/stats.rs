@@ -9,7 +9,7 @@ use crate::am::group::{Group, cache};
 use crate::am::scan::analyze::{Liveness, judge};
 use crate::am::storage::directory::{Entry, EntryKind};
 use crate::am::storage::page::{self, PageKind};
-use crate::am::{tid, write};
+use crate::am::tid;
 use crate::ports::{self, BLCKSZ};
 use core::ops::Range;
 use pgrx::pg_sys;
@@ -24,13 +24,9 @@ type Rows = Rowset<10>;
 pub unsafe fn stats(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: the relation is open while its storage is read.
     unsafe {
-        let target = Target::open(fcinfo);
-        target.require_columnar();
-        target.require_select();
-        target.require_readable();
+        let target = Target::open_to_inspect(fcinfo);
         let rows = Rows::begin(fcinfo);
         let rel = target.rel();
-        write::flush(rel);
         if let Some(directory) = cache::open(rel) {
             let oldest_xmin = pg_sys::GetOldestNonRemovableTransactionId(rel);
             for (slot, entry) in &directory.directory.entries {

@@ -6,7 +6,6 @@ use super::rowset::{Field, Rowset};
 use super::target::Target;
 use crate::am::group::{Group, cache, types};
 use crate::am::storage::directory::EntryKind;
-use crate::am::write;
 use crate::ports::{self, BLCKSZ};
 use core::ffi::CStr;
 use pgrx::pg_sys;
@@ -28,13 +27,9 @@ struct Shown {
 pub unsafe fn storage_info(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
     // SAFETY: the relation is open while its storage is read.
     unsafe {
-        let target = Target::open(fcinfo);
-        target.require_columnar();
-        target.require_select();
-        target.require_readable();
+        let target = Target::open_to_inspect(fcinfo);
         let rows = Rows::begin(fcinfo);
         let rel = target.rel();
-        write::flush(rel);
         if let Some(directory) = cache::open(rel) {
             let columns = columns(rel);
             for (slot, entry) in &directory.directory.entries {

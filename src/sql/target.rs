@@ -1,7 +1,7 @@
 //! The table a function is called for: opened, checked to be one of ours, and the caller's right to it.
 
 use super::argument;
-use crate::am::{handler, relation_name};
+use crate::am::{handler, relation_name, write};
 use core::ffi::{CStr, c_int};
 use core::ptr;
 use pgrx::pg_sys::panic::ErrorReport;
@@ -48,6 +48,22 @@ impl Target {
                 );
             }
             Self { rel }
+        }
+    }
+
+    /// Opens a table of ours to report on its storage, with the rows this transaction still buffers written.
+    ///
+    /// # Safety
+    /// As of [`Target::open`].
+    pub unsafe fn open_to_inspect(fcinfo: pg_sys::FunctionCallInfo) -> Self {
+        // SAFETY: as the caller's.
+        unsafe {
+            let target = Self::open(fcinfo);
+            target.require_columnar();
+            target.require_select();
+            target.require_readable();
+            write::flush(target.rel);
+            target
         }
     }
 
@@ -128,7 +144,7 @@ impl Target {
     }
 
     /// Raises an ERROR unless the user may read all its rows: by owning it, or by SELECT and no policy that hides some.
-    pub fn require_select(&self) {
+    fn require_select(&self) {
         // SAFETY: the relation is open.
         unsafe {
             let user = pg_sys::GetUserId();
@@ -154,7 +170,7 @@ impl Target {
     }
 
     /// Raises an ERROR if its rows are in another session's local buffers.
-    pub fn require_readable(&self) {
+    fn require_readable(&self) {
         // SAFETY: the relation is open.
         unsafe {
             let temporary =

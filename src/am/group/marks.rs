@@ -117,22 +117,22 @@ impl Marks {
             pgrx::check_for_interrupts!();
             // SAFETY: the page is share-locked while it is read.
             unsafe {
-                let blocks =
-                    pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
-                // A chain is not longer than the file.
-                seen += 1;
-                if block >= blocks || seen > blocks {
-                    damaged(rel, group, block);
+                // A page that was read before needs no check. A chain is not longer than the file.
+                if self.last_read == 0 {
+                    let blocks = blocks_of(rel);
+                    seen += 1;
+                    if block >= blocks || seen > blocks {
+                        damaged(rel, group, block);
+                    }
                 }
                 let buffer = pg_sys::ReadBuffer(rel, block);
                 pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
                 let header = header(rel, ports::buffer_page(buffer), group, block);
                 let stored = (*header).count;
-                // Taken under the page's lock: whoever appended a mark had its stub's page before.
-                let blocks =
-                    pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
                 let mut sound = stored as usize <= PER_PAGE && stored >= self.last_read;
-                if sound {
+                if sound && stored > self.last_read {
+                    // Taken under the page's lock: whoever appended a mark had its stub's page before.
+                    let blocks = blocks_of(rel);
                     for i in self.last_read..stored {
                         let mark = mark_at(header, i as usize).read();
                         sound &= mark.row < rows && mark.is_sound(blocks);
@@ -155,6 +155,11 @@ impl Marks {
             }
         }
     }
+}
+
+unsafe fn blocks_of(rel: pg_sys::Relation) -> u32 {
+    // SAFETY: the relation is open.
+    unsafe { pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM) }
 }
 
 /// Raises the ERROR for a marks page whose contents cannot be.
