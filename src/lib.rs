@@ -1,6 +1,7 @@
 //! pgcolumnar: column storage for PostgreSQL.
 //!
 //! * [`am`]: the table access method: row pages, row groups, visibility, locks, maintenance.
+//! * [`exec`]: batch execution: planner hooks and plan nodes.
 //! * [`guc`]: typed settings.
 //! * [`sql`]: SQL functions, the catalog of table options.
 //! * [`ports`]: version differences of the server and C macros without a binding.
@@ -11,6 +12,7 @@
 pgrx::pg_module_magic!(name, version);
 
 pub mod am;
+pub mod exec;
 pub mod guc;
 pub mod ports;
 pub mod sql;
@@ -23,6 +25,7 @@ pub extern "C-unwind" fn _PG_init() {
     quiet_backtraces();
     guc::register();
     am::register_callbacks();
+    exec::register();
     sql::catalog::register();
 }
 

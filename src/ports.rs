@@ -248,3 +248,105 @@ pub unsafe fn HeapTupleHeaderGetUpdateXid(
         }
     }
 }
+
+#[cfg(not(feature = "pg18"))]
+unsafe extern "C-unwind" {
+    #[link_name = "lc_collate_is_c"]
+    fn c_lc_collate_is_c(collation: pg_sys::Oid) -> bool;
+    #[link_name = "lc_ctype_is_c"]
+    fn c_lc_ctype_is_c(collation: pg_sys::Oid) -> bool;
+}
+
+#[cfg(feature = "pg18")]
+unsafe extern "C-unwind" {
+    #[link_name = "pg_newlocale_from_collation"]
+    fn c_pg_newlocale_from_collation(collation: pg_sys::Oid) -> *const LocaleHead;
+}
+
+/// The first fields of `pg_locale_struct` (utils/pg_locale.h of PostgreSQL 18).
+#[cfg(feature = "pg18")]
+#[repr(C)]
+struct LocaleHead {
+    provider: core::ffi::c_char,
+    deterministic: bool,
+    collate_is_c: bool,
+    ctype_is_c: bool,
+}
+
+/// Whether strings are ordered bytewise under a collation (`lc_collate_is_c`; `collate_is_c` of the locale since 18).
+pub fn collation_order_is_c(collation: pg_sys::Oid) -> bool {
+    // SAFETY: reads the collation cache; the boundary turns an ERROR into a Rust panic.
+    #[cfg(feature = "pg18")]
+    unsafe {
+        (*pg_sys::ffi::pg_guard_ffi_boundary(|| c_pg_newlocale_from_collation(collation)))
+            .collate_is_c
+    }
+    // SAFETY: as above.
+    #[cfg(not(feature = "pg18"))]
+    unsafe {
+        pg_sys::ffi::pg_guard_ffi_boundary(|| c_lc_collate_is_c(collation))
+    }
+}
+
+/// Whether only ASCII letters have case under a collation (`lc_ctype_is_c`; `ctype_is_c` of the locale since 18).
+pub fn collation_case_is_c(collation: pg_sys::Oid) -> bool {
+    // SAFETY: reads the collation cache; the boundary turns an ERROR into a Rust panic.
+    #[cfg(feature = "pg18")]
+    unsafe {
+        (*pg_sys::ffi::pg_guard_ffi_boundary(|| c_pg_newlocale_from_collation(collation)))
+            .ctype_is_c
+    }
+    // SAFETY: as above.
+    #[cfg(not(feature = "pg18"))]
+    unsafe {
+        pg_sys::ffi::pg_guard_ffi_boundary(|| c_lc_ctype_is_c(collation))
+    }
+}
+
+/// A callback of [`expression_tree_walker`].
+pub type TreeWalker =
+    Option<unsafe extern "C-unwind" fn(*mut pg_sys::Node, *mut core::ffi::c_void) -> bool>;
+
+unsafe extern "C-unwind" {
+    #[cfg_attr(feature = "pg15", link_name = "expression_tree_walker")]
+    #[cfg_attr(not(feature = "pg15"), link_name = "expression_tree_walker_impl")]
+    fn c_expression_tree_walker(
+        node: *mut pg_sys::Node,
+        walker: TreeWalker,
+        context: *mut core::ffi::c_void,
+    ) -> bool;
+}
+
+/// Calls a walker for each child of an expression until it returns true. Not guarded: a walker and what it calls must not
+/// hold values with destructors when an ERROR may come.
+///
+/// # Safety
+/// `node` is a live expression tree; the walker takes the context.
+pub unsafe fn expression_tree_walker(
+    node: *mut pg_sys::Node,
+    walker: TreeWalker,
+    context: *mut core::ffi::c_void,
+) -> bool {
+    // SAFETY: as the caller's.
+    unsafe { c_expression_tree_walker(node, walker, context) }
+}
+
+/// Marks a path as of a disabled kind.
+///
+/// # Safety
+/// `path` is a path being made.
+pub unsafe fn disable_path(path: *mut pg_sys::Path) {
+    // SAFETY: as the caller's.
+    unsafe {
+        #[cfg(feature = "pg18")]
+        {
+            (*path).disabled_nodes += 1;
+        }
+        #[cfg(not(feature = "pg18"))]
+        {
+            // disable_cost
+            (*path).startup_cost += 1.0e10;
+            (*path).total_cost += 1.0e10;
+        }
+    }
+}

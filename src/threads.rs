@@ -61,11 +61,12 @@ pub fn map<T: Sync, R: Send>(items: &[T], apply: impl Fn(&T) -> R + Sync) -> Vec
 }
 
 /// Blocks all signals on this thread while it exists, so that threads started meanwhile have them blocked.
-struct SignalsBlocked(libc::sigset_t);
+pub struct SignalsBlocked(libc::sigset_t);
 
 #[allow(unsafe_code)]
 impl SignalsBlocked {
-    fn new() -> Self {
+    /// Blocks them.
+    pub fn new() -> Self {
         // SAFETY: the sets are initialised by the calls that fill them.
         unsafe {
             let mut all = core::mem::zeroed();

@@ -16,7 +16,6 @@ mod crash;
 mod cursor;
 mod ddl;
 mod dml;
-mod draw;
 mod driver;
 mod duel;
 mod insert;
@@ -38,6 +37,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use difftest::draw;
 
 use crate::cluster::Cluster;
 use crate::draw::Draw;

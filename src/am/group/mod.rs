@@ -355,7 +355,8 @@ impl Group {
         open
     }
 
-    fn section(
+    /// Bytes of a section of a column's chunk, copied from its pages.
+    pub fn section(
         &self,
         rel: pg_sys::Relation,
         index: usize,
@@ -391,7 +392,13 @@ impl Group {
         unreachable!()
     }
 
-    fn format_error(&self, rel: pg_sys::Relation, column: Option<usize>, error: &FormatError) -> ! {
+    /// Raises the ERROR for what the format crate says of stored bytes.
+    pub fn format_error(
+        &self,
+        rel: pg_sys::Relation,
+        column: Option<usize>,
+        error: &FormatError,
+    ) -> ! {
         if matches!(error, FormatError::OutOfMemory { .. }) {
             // SAFETY: the relation is open.
             let table = unsafe { relation_name(rel) };

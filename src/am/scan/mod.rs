@@ -43,6 +43,14 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Rows of a group; row pages are not counted.
+    pub fn group_rows(&self) -> u64 {
+        match self {
+            Self::Pages { .. } => 0,
+            Self::Group(group) => group.rows().into(),
+        }
+    }
+
     fn steps(&self, step_rows: u32) -> u32 {
         match self {
             Self::Pages { count, .. } => *count,
@@ -282,6 +290,19 @@ pub unsafe fn getnextslot(
 }
 
 impl ScanState {
+    /// The units of a scan that has just begun, for a caller that reads groups itself.
+    pub fn take_units(&mut self) -> Vec<Unit> {
+        self.position = None;
+        core::mem::take(&mut self.units)
+    }
+
+    /// Makes a unit the only one; its rows come from [`getnextslot`].
+    pub fn set_unit(&mut self, unit: Unit) {
+        self.units.clear();
+        self.position = None;
+        self.units.push(unit);
+    }
+
     fn set_snapshot(&mut self, snapshot: pg_sys::Snapshot) {
         if core::ptr::eq(self.snapshot, snapshot) {
             return;
@@ -572,6 +593,11 @@ impl StatCounts {
     /// `pgstat_count_heap_getnext`.
     pub(crate) fn count_returned(&mut self) {
         *self.counts().1 += 1;
+    }
+
+    /// As [`Self::count_returned`], of many rows.
+    pub(crate) fn count_returned_rows(&mut self, rows: u64) {
+        *self.counts().1 += rows as i64;
     }
 
     /// `pgstat_count_heap_fetch`.

@@ -1,0 +1,34 @@
+//! Vectors that grow without aborting the process.
+
+use crate::error::ExecError;
+
+/// Makes room for `more` elements.
+#[inline]
+pub(super) fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), ExecError> {
+    if vector.capacity() - vector.len() >= more {
+        return Ok(());
+    }
+    let bytes = (vector.len().saturating_add(more)).saturating_mul(size_of::<T>()) as u64;
+    vector.try_reserve(more).map_err(|_| ExecError::OutOfMemory { bytes })
+}
+
+/// Lengthens to `len` with `value`; never shortens.
+#[inline]
+pub(super) fn grow<T: Copy>(vector: &mut Vec<T>, len: usize, value: T) -> Result<(), ExecError> {
+    if len > vector.len() {
+        reserve(vector, len - vector.len())?;
+        vector.resize(len, value);
+    }
+    Ok(())
+}
+
+/// Empties, sets the length, and fills with `value`.
+pub(super) fn refill<T: Copy>(vector: &mut Vec<T>, len: usize, value: T) -> Result<(), ExecError> {
+    vector.clear();
+    grow(vector, len, value)
+}
+
+/// Bytes allocated.
+pub(super) fn allocated<T>(vector: &Vec<T>) -> usize {
+    vector.capacity() * size_of::<T>()
+}

@@ -1,0 +1,39 @@
+//! Grouping and aggregate states.
+//!
+//! ```text
+//! keys of a batch -> words and hashes (encode) -> numbers of groups (table, lookup) -> updates, aggregate by aggregate (state)
+//!                                                                       \-> pairs that are new (distinct) -> updates
+//! ```
+//! Groups are numbered in the order in which they came. Aggregates keep arrays of states by that number and are updated in
+//! loops over a batch, without a decision a row. [`Aggregator::merge_partition`] brings the tables of several threads together,
+//! [`Aggregator::spill`] and [`Aggregator::absorb`] move groups to temporary files and back.
+
+mod aggregator;
+mod cells;
+mod distinct;
+mod encode;
+mod extremes;
+mod hash;
+mod input;
+mod intern;
+mod lookup;
+mod memory;
+mod merge;
+mod moments;
+mod narrow;
+mod rows;
+mod spec;
+mod spill;
+mod state;
+mod strings;
+mod sums;
+mod table;
+#[cfg(test)]
+mod tests;
+mod top;
+mod wire;
+mod word;
+
+pub use aggregator::Aggregator;
+pub use spec::{AggKind, AggSpec, GroupSpec, KeyType, NumType, ValueType};
+pub use top::{TopKey, TopSource};

@@ -1,0 +1,5 @@
+//! Tests of whole aggregators.
+
+mod model;
+mod semantics;
+mod shapes;

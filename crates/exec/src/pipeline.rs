@@ -1,0 +1,253 @@
+//! What is done to each batch of a scan: filters, then a sink. A [`Worker`] does it on any thread.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::agg::{Aggregator, GroupSpec};
+use crate::batch::{Batch, Context, External};
+use crate::column::{Column, Scalar};
+use crate::datum::{DatumColumn, DatumKind};
+use crate::error::ExecError;
+use crate::expr::Expr;
+use crate::filter;
+use crate::stored::{ColumnKind, StoredBatch, StoredColumn};
+use crate::topn::{Order, TopN};
+
+/// A scan's work, the same for all its batches and threads.
+#[derive(Debug)]
+pub struct Pipeline {
+    /// How each column is held in memory.
+    pub kinds: Arc<[ColumnKind]>,
+    /// Index of each column in its table.
+    pub table_columns: Arc<[usize]>,
+    /// In the order of their evaluation.
+    pub filters: Vec<Expr>,
+    /// Where the rows go.
+    pub sink: Sink,
+    /// Values of [`Expr::Param`].
+    pub params: Vec<Scalar>,
+    /// Rows that each filter removed, counted by all workers.
+    pub removed: Vec<AtomicU64>,
+}
+
+/// Where the rows of a pipeline go.
+#[derive(Clone, Debug)]
+pub enum Sink {
+    /// Out, as these columns.
+    Rows(Vec<(usize, DatumKind)>),
+    /// Into groups.
+    Aggregate {
+        spec: Arc<GroupSpec>,
+        keys: Vec<Expr>,
+        args: Vec<Option<Expr>>,
+        conditions: Vec<Option<Expr>>,
+    },
+    /// Into the best rows; a row is told by its batch's sequence number and its place.
+    TopN { keys: Vec<Expr>, order: Vec<Order>, limit: usize },
+}
+
+/// Bits of a tag that hold the row; the others hold the sequence number.
+const ROW_BITS: u32 = 21;
+
+/// Tells a row of a scan from all others.
+pub fn tag(sequence: u64, row: u32) -> u64 {
+    sequence << ROW_BITS | u64::from(row)
+}
+
+/// Sequence number and row of a tag.
+pub fn untag(tag: u64) -> (u64, u32) {
+    (tag >> ROW_BITS, (tag & ((1 << ROW_BITS) - 1)) as u32)
+}
+
+impl Pipeline {
+    /// Columns that filters read, and columns that only the sink reads.
+    pub fn column_use(&self) -> (Vec<usize>, Vec<usize>) {
+        let mut filters = Vec::new();
+        self.filters.iter().for_each(|filter| filter.columns(&mut filters));
+        let mut sink = Vec::new();
+        match &self.sink {
+            Sink::Rows(outputs) => sink.extend(outputs.iter().map(|(column, _)| *column)),
+            Sink::Aggregate { keys, args, conditions, .. } => {
+                let exprs = keys.iter().chain(args.iter().flatten());
+                exprs.chain(conditions.iter().flatten()).for_each(|e| e.columns(&mut sink));
+            }
+            Sink::TopN { keys, .. } => keys.iter().for_each(|key| key.columns(&mut sink)),
+        }
+        filters.sort_unstable();
+        filters.dedup();
+        sink.sort_unstable();
+        sink.dedup();
+        sink.retain(|column| filters.binary_search(column).is_err());
+        (filters, sink)
+    }
+
+    /// Whether any expression wants the backend's thread.
+    pub fn uses_external(&self) -> bool {
+        let sink = match &self.sink {
+            Sink::Rows(_) => false,
+            Sink::Aggregate { keys, args, conditions, .. } => {
+                let exprs = keys.iter().chain(args.iter().flatten());
+                exprs.chain(conditions.iter().flatten()).any(Expr::uses_external)
+            }
+            Sink::TopN { keys, .. } => keys.iter().any(Expr::uses_external),
+        };
+        sink || self.filters.iter().any(Expr::uses_external)
+    }
+}
+
+/// A batch on its way.
+#[derive(Debug)]
+pub struct Morsel {
+    /// Rises from batch to batch of a scan.
+    pub sequence: u64,
+    /// The columns.
+    pub batch: StoredBatch,
+    /// Rows that are visible, then those that passed the filters; `None` for all.
+    pub selection: Option<Vec<u32>>,
+    /// Whether the filters were applied.
+    pub filtered: bool,
+    /// Whether the columns of the sink are there.
+    pub complete: bool,
+}
+
+/// Rows that a scan hands out.
+#[derive(Debug)]
+pub struct RowBlock {
+    /// Of the batch.
+    pub sequence: u64,
+    /// Rows.
+    pub len: usize,
+    /// Place of each in its batch; `None` where it is the row's number.
+    pub places: Option<Arc<Vec<u32>>>,
+    /// Datums in the order of [`Sink::Rows`].
+    pub columns: Vec<DatumColumn>,
+}
+
+/// What became of a morsel.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is in the sink, or no row of it passed.
+    Done(u64),
+    /// Rows passed the filters, and the sink's columns are to be brought.
+    Wanting(Morsel),
+    /// Rows to hand out.
+    Rows(RowBlock),
+}
+
+/// What a worker has gathered.
+#[derive(Debug)]
+pub enum State {
+    /// Nothing: rows were handed out.
+    Rows,
+    /// Groups.
+    Aggregate(Aggregator),
+    /// The best rows.
+    TopN(TopN),
+}
+
+/// Works on batches, on one thread.
+#[derive(Debug)]
+pub struct Worker<'a> {
+    pipeline: Arc<Pipeline>,
+    context: Context<'a>,
+    /// What is gathered so far.
+    pub state: State,
+    removed: Vec<u64>,
+}
+
+impl<'a> Worker<'a> {
+    /// A worker that has seen nothing; `external` is needed where the pipeline uses it.
+    pub fn new(pipeline: Arc<Pipeline>, external: Option<&'a mut dyn External>) -> Self {
+        let state = match &pipeline.sink {
+            Sink::Rows(_) => State::Rows,
+            Sink::Aggregate { spec, .. } => State::Aggregate(Aggregator::new(Arc::clone(spec))),
+            Sink::TopN { order, limit, .. } => State::TopN(TopN::new(order.clone(), *limit)),
+        };
+        let context = Context { params: pipeline.params.clone(), external, ..Context::default() };
+        let removed = vec![0; pipeline.filters.len()];
+        Self { pipeline, context, state, removed }
+    }
+
+    /// Takes a morsel as far as its columns allow.
+    pub fn process(&mut self, morsel: Morsel) -> Result<Outcome, ExecError> {
+        let Morsel { sequence, batch: stored, selection, filtered, complete } = morsel;
+        let columns = stored.columns.len();
+        let mut batch = Batch::new(&stored, columns, stored.rows, selection);
+        if !filtered {
+            filter::apply(
+                &self.pipeline.filters,
+                &mut batch,
+                &mut self.context,
+                &mut self.removed,
+            )?;
+            for (local, all) in self.removed.iter_mut().zip(&self.pipeline.removed) {
+                all.fetch_add(std::mem::take(local), Ordering::Relaxed);
+            }
+        }
+        if batch.is_empty() {
+            return Ok(Outcome::Done(sequence));
+        }
+        if !complete {
+            let (selection, loaded) = batch.into_loaded();
+            let mut stored = stored;
+            for (column, loaded) in stored.columns.iter_mut().zip(loaded) {
+                if let Some(loaded) = loaded {
+                    *column = StoredColumn::Ready(loaded);
+                }
+            }
+            let selection = selection.map(Arc::unwrap_or_clone);
+            let morsel =
+                Morsel { sequence, batch: stored, selection, filtered: true, complete: false };
+            return Ok(Outcome::Wanting(morsel));
+        }
+        let pipeline = Arc::clone(&self.pipeline);
+        match (&pipeline.sink, &mut self.state) {
+            (Sink::Rows(outputs), _) => {
+                let columns = outputs
+                    .iter()
+                    .map(|(column, kind)| Ok(DatumColumn::new(&batch.column(*column)?, *kind)))
+                    .collect::<Result<_, ExecError>>()?;
+                let places = batch.selection().cloned();
+                Ok(Outcome::Rows(RowBlock { sequence, len: batch.len(), places, columns }))
+            }
+            (Sink::Aggregate { keys, args, conditions, .. }, State::Aggregate(aggregator)) => {
+                let context = &mut self.context;
+                let keys = evaluate_all(keys, &mut batch, context)?;
+                let args = evaluate_some(args, &mut batch, context)?;
+                let conditions = evaluate_some(conditions, &mut batch, context)?;
+                aggregator.consume(&keys, &args, &conditions, batch.len())?;
+                Ok(Outcome::Done(sequence))
+            }
+            (Sink::TopN { keys, .. }, State::TopN(top)) => {
+                let keys = evaluate_all(keys, &mut batch, &mut self.context)?;
+                let selection = batch.selection().cloned();
+                top.consume(&keys, batch.len(), |row| {
+                    let place = selection.as_ref().map_or(row as u32, |rows| rows[row]);
+                    tag(sequence, place)
+                });
+                Ok(Outcome::Done(sequence))
+            }
+            (sink, state) => panic!("a worker for {sink:?} has {state:?}"),
+        }
+    }
+}
+
+fn evaluate_all(
+    exprs: &[Expr],
+    batch: &mut Batch<'_>,
+    context: &mut Context<'_>,
+) -> Result<Vec<Column>, ExecError> {
+    exprs.iter().map(|expr| expr.evaluate(batch, context)).collect()
+}
+
+fn evaluate_some(
+    exprs: &[Option<Expr>],
+    batch: &mut Batch<'_>,
+    context: &mut Context<'_>,
+) -> Result<Vec<Option<Column>>, ExecError> {
+    let evaluate = |expr: &Option<Expr>| match expr {
+        Some(expr) => expr.evaluate(batch, context).map(Some),
+        None => Ok(None),
+    };
+    exprs.iter().map(evaluate).collect()
+}

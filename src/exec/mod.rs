@@ -1,0 +1,31 @@
+//! Batch execution inside PostgreSQL: planner hooks, plan nodes, and the way of a table's rows into batches.
+//!
+//! ```text
+//! plan/        paths and plans: which parts of a query run in batches
+//! node/        the plan nodes at run time
+//! translate/   PostgreSQL's expressions to kernels
+//! source       a table as morsels      gather   row pages as columns
+//! run          drives a pipeline       pool     its threads      spill   its temporary files
+//! ```
+//!
+//! Kernels and pipelines are the crate `columnar_exec`, which knows no PostgreSQL.
+
+pub mod error;
+pub mod gather;
+pub mod node;
+pub mod plan;
+pub mod pool;
+pub mod run;
+pub mod source;
+pub mod spill;
+pub mod translate;
+
+/// Installs the planner hooks, and in a parallel worker the methods of the plans it may be handed.
+pub fn register() {
+    plan::register();
+    // SAFETY: reads a variable of the server.
+    #[allow(unsafe_code)]
+    if unsafe { pgrx::pg_sys::InitializingParallelWorker } {
+        node::register_in_worker();
+    }
+}

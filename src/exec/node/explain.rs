@@ -1,0 +1,154 @@
+//! What EXPLAIN shows of a node.
+
+use super::methods::Kind;
+use super::state::NodeState;
+use crate::exec::plan::list;
+use crate::exec::plan::shape::Top;
+use core::ffi::CStr;
+use pgrx::pg_sys;
+
+/// ExplainCustomScan.
+///
+/// # Safety
+/// As the callback.
+pub unsafe fn explain(
+    node: *mut NodeState,
+    ancestors: *mut pg_sys::List,
+    es: *mut pg_sys::ExplainState,
+) {
+    // SAFETY: the node was initialised.
+    unsafe {
+        let inner = NodeState::inner(node);
+        let plan = (*node).css.ss.ps.plan;
+        let context = pg_sys::set_deparse_context_plan((*es).deparse_cxt, plan, ancestors);
+        let prefix = (*es).verbose || list_length((*es).rtable) > 1;
+        let show = |expr: *mut pg_sys::Node| {
+            let text = pg_sys::deparse_expression(expr, context, prefix, false);
+            CStr::from_ptr(text).to_string_lossy().into_owned()
+        };
+        let setup = &inner.setup;
+        let custom = plan.cast::<pg_sys::CustomScan>();
+        let over_table = (*custom).custom_scan_tlist.is_null();
+        if let (Some(top), true) = (&setup.shape.top, over_table) {
+            let keys = list::pointers::<pg_sys::Node>((*custom).custom_exprs);
+            sort_keys(es, top, &keys.into_iter().map(show).collect::<Vec<_>>());
+        } else if !over_table {
+            let items: Vec<*mut pg_sys::Node> =
+                list::pointers::<pg_sys::TargetEntry>((*custom).custom_scan_tlist)
+                    .into_iter()
+                    .map(|entry| (*entry).expr.cast())
+                    .collect();
+            let keys = setup.shape.keys;
+            if keys > 0 {
+                list_of(es, c"Group Key", items[..keys].iter().map(|key| show(*key)));
+            }
+            let filters = &items[keys + setup.shape.aggregates..];
+            if !filters.is_empty() {
+                list_of(es, c"Columnar Filter", filters.iter().map(|filter| show(*filter)));
+            }
+            if let Some(top) = &setup.shape.top {
+                sort_keys(es, top, &items.iter().map(|item| show(*item)).collect::<Vec<_>>());
+            }
+        }
+        if over_table && !setup.filter_nodes.is_empty() && (*es).verbose {
+            list_of(es, c"Columnar Filter", setup.filter_nodes.iter().map(|filter| show(*filter)));
+        }
+        if (*es).verbose {
+            let mut attributes: Vec<usize> = setup.requests.iter().map(|r| r.attribute).collect();
+            attributes.sort_unstable();
+            attributes.dedup();
+            let rel = (*node).css.ss.ss_currentRelation;
+            let names = attributes.iter().map(|&attribute| {
+                let name = &(*crate::ports::TupleDescAttr((*rel).rd_att, attribute)).attname;
+                CStr::from_ptr(name.data.as_ptr()).to_string_lossy().into_owned()
+            });
+            list_of(es, c"Columns", names);
+            if !setup.reasons.is_empty() {
+                list_of(es, c"Not In Batches", setup.reasons.iter().cloned());
+            }
+        }
+        if (*es).analyze {
+            analyzed(node, es);
+        }
+    }
+}
+
+unsafe fn sort_keys(es: *mut pg_sys::ExplainState, top: &Top, columns: &[String]) {
+    // SAFETY: the explain state is alive.
+    unsafe {
+        let keys = top.keys.iter().map(|key| {
+            let direction = if key.descending { " DESC" } else { "" };
+            let nulls = match (key.descending, key.nulls_first) {
+                (true, false) => " NULLS LAST",
+                (false, true) => " NULLS FIRST",
+                _ => "",
+            };
+            format!("{}{direction}{nulls}", columns[key.column])
+        });
+        list_of(es, c"Sort Key", keys);
+        integer(es, c"Rows Kept", i64::from(top.limit));
+    }
+}
+
+unsafe fn analyzed(node: *mut NodeState, es: *mut pg_sys::ExplainState) {
+    // SAFETY: as `explain`.
+    unsafe {
+        let inner = NodeState::inner(node);
+        inner.tally();
+        let totals = &inner.totals;
+        let counts = &totals.counts;
+        integer(es, c"Row Groups", counts.groups as i64);
+        integer(es, c"Row Groups Skipped", counts.groups_skipped as i64);
+        integer(es, c"Vectors", counts.vectors as i64);
+        integer(es, c"Vectors Skipped", counts.vectors_skipped as i64);
+        if counts.vectors_emptied > 0 {
+            integer(es, c"Vectors Emptied", counts.vectors_emptied as i64);
+        }
+        if counts.page_rows > 0 {
+            integer(es, c"Rows from Row Pages", counts.page_rows as i64);
+        }
+        let removed: u64 = totals.removed.iter().sum();
+        if !totals.removed.is_empty() {
+            integer(es, c"Rows Removed by Columnar Filter", removed as i64);
+        }
+        integer(es, c"Threads", totals.threads as i64);
+        if (*node).kind != Kind::Scan {
+            kilobytes(es, c"Hash Memory", totals.memory as u64);
+            if totals.spilled > 0 {
+                kilobytes(es, c"Spilled", totals.spilled);
+            }
+        }
+        if (*es).verbose {
+            kilobytes(es, c"Column Data Read", counts.bytes);
+        }
+    }
+}
+
+unsafe fn list_of(es: *mut pg_sys::ExplainState, name: &CStr, items: impl Iterator<Item = String>) {
+    // SAFETY: the explain state is alive; strings are copied into the current memory context.
+    unsafe {
+        let items = items.map(|item| {
+            let bytes = std::ffi::CString::new(item).unwrap_or_default();
+            pg_sys::pstrdup(bytes.as_ptr())
+        });
+        pg_sys::ExplainPropertyList(name.as_ptr(), list::of_pointers(items), es);
+    }
+}
+
+unsafe fn integer(es: *mut pg_sys::ExplainState, name: &CStr, value: i64) {
+    // SAFETY: the explain state is alive.
+    unsafe { pg_sys::ExplainPropertyInteger(name.as_ptr(), core::ptr::null(), value, es) }
+}
+
+unsafe fn kilobytes(es: *mut pg_sys::ExplainState, name: &CStr, bytes: u64) {
+    // SAFETY: the explain state is alive.
+    unsafe {
+        let value = bytes.div_ceil(1024) as i64;
+        pg_sys::ExplainPropertyInteger(name.as_ptr(), c"kB".as_ptr(), value, es);
+    }
+}
+
+unsafe fn list_length(list: *const pg_sys::List) -> i32 {
+    // SAFETY: a list or null.
+    if list.is_null() { 0 } else { unsafe { (*list).length } }
+}

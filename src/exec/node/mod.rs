@@ -1,0 +1,17 @@
+//! The plan nodes at run time.
+//!
+//! All three share one state. ColumnarScan hands out rows of its table ([`scan`]); ColumnarAgg and ColumnarTopN hand out
+//! groups ([`aggregate`]).
+#![allow(unsafe_code)]
+
+mod aggregate;
+mod explain;
+mod external;
+mod methods;
+mod output;
+mod scan;
+mod setup;
+mod state;
+mod winners;
+
+pub use methods::{aggregate_methods, register_in_worker, scan_methods, top_methods};

@@ -1,0 +1,149 @@
+//! Groups of a table as rows of the scan slot, some hundred at a time.
+
+use super::state::NodeState;
+use crate::exec::translate::finish::{Finish, finish};
+use crate::exec::translate::{ValueType, values};
+use columnar_exec::agg::Aggregator;
+use columnar_exec::datum::DatumColumn;
+use pgrx::pg_sys;
+
+/// Groups made into datums at once.
+const CHUNK: usize = 512;
+
+/// Hands groups out.
+pub struct Emitter {
+    keys: Vec<ValueType>,
+    finishes: Vec<Finish>,
+    /// Memory of the results of one chunk.
+    context: pg_sys::MemoryContext,
+    table: Option<Aggregator>,
+    /// Groups to hand out; `None` for all.
+    chosen: Option<Vec<u32>>,
+    /// The next group, or place in `chosen`.
+    position: usize,
+    chunk: Chunk,
+}
+
+#[derive(Default)]
+struct Chunk {
+    keys: Vec<DatumColumn>,
+    results: Vec<Vec<Option<pg_sys::Datum>>>,
+    len: usize,
+    next: usize,
+}
+
+impl Emitter {
+    /// Of no table yet.
+    ///
+    /// # Safety
+    /// `node` is running.
+    pub unsafe fn new(node: *mut NodeState, keys: Vec<ValueType>, finishes: Vec<Finish>) -> Self {
+        // SAFETY: as the caller's.
+        let context = unsafe {
+            pg_sys::AllocSetContextCreateInternal(
+                (*(*node).css.ss.ps.state).es_query_cxt,
+                c"pgcolumnar groups".as_ptr(),
+                pg_sys::ALLOCSET_DEFAULT_MINSIZE as usize,
+                pg_sys::ALLOCSET_DEFAULT_INITSIZE as usize,
+                pg_sys::ALLOCSET_DEFAULT_MAXSIZE as usize,
+            )
+        };
+        Self {
+            keys,
+            finishes,
+            context,
+            table: None,
+            chosen: None,
+            position: 0,
+            chunk: Chunk::default(),
+        }
+    }
+
+    /// Goes over to a table, or to some of its groups.
+    pub fn open(&mut self, table: Aggregator, chosen: Option<Vec<u32>>) {
+        self.table = Some(table);
+        self.chosen = chosen;
+        self.position = 0;
+        self.chunk = Chunk::default();
+    }
+
+    /// Stores the next group in a slot; false when there is none.
+    ///
+    /// # Safety
+    /// `slot` is the node's scan slot.
+    pub unsafe fn next(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
+        // SAFETY: as the caller's; pointers among the datums live as long as the chunk.
+        unsafe {
+            super::scan::clear(slot);
+            if self.chunk.next == self.chunk.len && !self.fill() {
+                return false;
+            }
+            let row = self.chunk.next;
+            self.chunk.next += 1;
+            let (values, nulls) = ((*slot).tts_values, (*slot).tts_isnull);
+            for (i, key) in self.chunk.keys.iter().enumerate() {
+                values.add(i).write(key.words[row].into());
+                nulls.add(i).write(key.nulls.as_ref().is_some_and(|nulls| nulls[row]));
+            }
+            let first = self.chunk.keys.len();
+            for (i, results) in self.chunk.results.iter().enumerate() {
+                values.add(first + i).write(results[row].unwrap_or(pg_sys::Datum::null()));
+                nulls.add(first + i).write(results[row].is_none());
+            }
+            super::scan::store(slot);
+            true
+        }
+    }
+
+    /// Makes the next chunk.
+    unsafe fn fill(&mut self) -> bool {
+        let Some(table) = &self.table else { return false };
+        let total = self.chosen.as_ref().map_or(table.groups(), Vec::len);
+        if self.position == total {
+            self.table = None;
+            return false;
+        }
+        // Chosen groups lie apart, and are few.
+        let (from, to) = match &self.chosen {
+            Some(chosen) => {
+                let group = chosen[self.position] as usize;
+                self.position += 1;
+                (group, group + 1)
+            }
+            None => {
+                let from = self.position;
+                self.position = total.min(from + CHUNK);
+                (from, self.position)
+            }
+        };
+        // SAFETY: the context is the emitter's own; the results of the chunk before are not used any more.
+        unsafe {
+            pg_sys::MemoryContextReset(self.context);
+            let old = pg_sys::MemoryContextSwitchTo(self.context);
+            let keys = self.keys.iter().enumerate();
+            let keys = keys.map(|(i, key)| values::datum_column(&table.key(i, from, to), key));
+            let keys = keys.collect();
+            let results = self.finishes.iter().enumerate().map(|(i, how)| {
+                let columns = table.output(i, from, to);
+                (0..to - from).map(|row| finish(how, &columns, row)).collect()
+            });
+            let results = results.collect();
+            pg_sys::MemoryContextSwitchTo(old);
+            self.chunk = Chunk { keys, results, len: to - from, next: 0 };
+        }
+        true
+    }
+
+    /// Releases memory.
+    ///
+    /// # Safety
+    /// Nothing that was handed out is used any more.
+    pub unsafe fn end(&mut self) {
+        if !self.context.is_null() {
+            self.table = None;
+            // SAFETY: the context is the emitter's own.
+            unsafe { pg_sys::MemoryContextDelete(self.context) };
+            self.context = core::ptr::null_mut();
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! What a node does, worked out from its plan when it is initialised, and started when its first row is asked for.
+
+use super::external::Evaluator;
+use super::methods::Kind;
+use super::state::NodeState;
+use crate::am::group::types::attributes;
+use crate::exec::plan::shape::Shape;
+use crate::exec::plan::{list, walk};
+use crate::exec::run::Run;
+use crate::exec::source::{Reader, Request};
+use crate::exec::translate::aggregates::Aggregate;
+use crate::exec::translate::{ParamExpr, Translator, ValueType, scalar_of};
+use columnar_exec::agg::GroupSpec;
+use columnar_exec::datum::DatumKind;
+use columnar_exec::pipeline::{Pipeline, Sink};
+use columnar_exec::stored::ColumnKind;
+use columnar_exec::topn::Order;
+use columnar_exec::{Expr, External, Scalar};
+use pgrx::pg_sys;
+use std::sync::atomic::AtomicU64;
+
+/// What a node does.
+pub struct Setup {
+    /// Columns read.
+    pub requests: Vec<Request>,
+    pub filters: Vec<Expr>,
+    /// Their originals, for EXPLAIN.
+    pub filter_nodes: Vec<*mut pg_sys::Node>,
+    sink: Sink,
+    params: Vec<(ParamExpr, *mut pg_sys::ExprState)>,
+    external: Option<Box<Evaluator>>,
+    /// Attribute of each output of a ColumnarScan.
+    pub outputs: Vec<usize>,
+    /// Whether rows are asked for their TID.
+    pub wants_tid: bool,
+    /// All filters of the plan, for rows that EvalPlanQual fetched; null without any.
+    pub whole_filter: *mut pg_sys::ExprState,
+    /// Why filters are evaluated row by row, or expressions by PostgreSQL.
+    pub reasons: Vec<String>,
+    /// Of a ColumnarAgg or ColumnarTopN.
+    pub shape: Shape,
+    pub keys: Vec<ValueType>,
+    /// Whether keys are ordered as the data that holds them.
+    pub ordered_keys: Vec<bool>,
+    pub aggregates: Vec<Aggregate>,
+}
+
+impl Setup {
+    /// Works it out.
+    ///
+    /// # Safety
+    /// `node` is being initialised.
+    pub unsafe fn new(node: *mut NodeState) -> Self {
+        // SAFETY: the executor has filled the server's part of the state.
+        unsafe {
+            let plan = (*node).css.ss.ps.plan.cast::<pg_sys::CustomScan>();
+            let rel = (*node).css.ss.ss_currentRelation;
+            let mut translator = Translator::new((*plan).scan.scanrelid as i32, (*rel).rd_att);
+            let mut setup = match (*node).kind {
+                Kind::Scan => Self::scan(node, plan, rel, &mut translator),
+                Kind::TopN if (*plan).custom_scan_tlist.is_null() => {
+                    Self::top(node, plan, rel, &mut translator)
+                }
+                Kind::Aggregate | Kind::TopN => Self::aggregate(plan, &mut translator),
+            };
+            let planstate = &raw mut (*node).css.ss.ps;
+            setup.params = translator
+                .params
+                .iter()
+                .map(|p| (p.clone(), pg_sys::ExecInitExpr(p.node.cast(), planstate)))
+                .collect();
+            for external in &translator.externals {
+                setup.reasons.push(external.reason.to_string());
+            }
+            if !translator.externals.is_empty() {
+                let types = |attno| {
+                    let at = translator.columns.iter().position(|known| *known == attno);
+                    at.map_or(ValueType::Bytes { fixed: None }, |at| translator.column_types[at])
+                };
+                let evaluator = Evaluator::new(&translator.externals, types, planstate, rel);
+                setup.external = Some(Box::new(evaluator));
+            }
+            let slot = (*node).css.ss.ss_ScanTupleSlot;
+            for i in 0..(*(*slot).tts_tupleDescriptor).natts as usize {
+                (*slot).tts_values.add(i).write(pg_sys::Datum::null());
+                (*slot).tts_isnull.add(i).write(true);
+            }
+            setup
+        }
+    }
+
+    fn empty(sink: Sink) -> Self {
+        Self {
+            requests: Vec::new(),
+            filters: Vec::new(),
+            filter_nodes: Vec::new(),
+            sink,
+            params: Vec::new(),
+            external: None,
+            outputs: Vec::new(),
+            wants_tid: false,
+            whole_filter: core::ptr::null_mut(),
+            reasons: Vec::new(),
+            shape: Shape::default(),
+            keys: Vec::new(),
+            ordered_keys: Vec::new(),
+            aggregates: Vec::new(),
+        }
+    }
+
+    unsafe fn scan(
+        node: *mut NodeState,
+        plan: *mut pg_sys::CustomScan,
+        rel: pg_sys::Relation,
+        translator: &mut Translator,
+    ) -> Self {
+        // SAFETY: as `new`.
+        unsafe {
+            let mut setup = Self::empty(Sink::Rows(Vec::new()));
+            let barrier = list::integers((*plan).custom_private).first() == Some(&1);
+            let planstate = &raw mut (*node).css.ss.ps;
+            setup.whole_filter = (*planstate).qual;
+            let mut rest = Vec::new();
+            for clause in list::pointers::<pg_sys::Node>((*plan).scan.plan.qual) {
+                // Behind a security barrier the order of filters is kept.
+                let in_order = !barrier || rest.is_empty();
+                match translator.expression(clause) {
+                    Ok(typed) if in_order => {
+                        setup.filters.push(typed.expr);
+                        setup.filter_nodes.push(clause);
+                    }
+                    Ok(_) => rest.push(clause),
+                    Err(reason) => {
+                        setup.reasons.push(reason.to_string());
+                        rest.push(clause);
+                    }
+                }
+            }
+            let relid = (*plan).scan.scanrelid;
+            let mut set = core::ptr::null_mut();
+            pg_sys::pull_varattnos((*plan).scan.plan.targetlist.cast(), relid, &raw mut set);
+            for clause in &rest {
+                pg_sys::pull_varattnos(*clause, relid, &raw mut set);
+            }
+            if !setup.filters.is_empty() {
+                let rest = list::of_pointers(rest);
+                (*planstate).qual = if rest.is_null() {
+                    core::ptr::null_mut()
+                } else {
+                    pg_sys::ExecInitQual(rest, planstate)
+                };
+            }
+            let numbers = walk::attributes(set);
+            setup.wants_tid = numbers.contains(&pg_sys::SelfItemPointerAttributeNumber);
+            setup.requests = requests(translator);
+            let attributes = attributes((*rel).rd_att);
+            let mut sink = Vec::new();
+            for (i, attribute) in attributes.iter().enumerate() {
+                let wanted = numbers.contains(&0) || numbers.contains(&(i as i32 + 1));
+                if !wanted || !attribute.stored {
+                    continue;
+                }
+                let (kind, datum) = raw(attribute);
+                let wanted = Request { attribute: i, kind };
+                let at = setup.requests.iter().position(|known| *known == wanted);
+                let at = at.unwrap_or_else(|| {
+                    setup.requests.push(wanted);
+                    setup.requests.len() - 1
+                });
+                sink.push((at, datum));
+                setup.outputs.push(i);
+            }
+            setup.sink = Sink::Rows(sink);
+            setup
+        }
+    }
+
+    /// ORDER BY ... LIMIT over a table.
+    unsafe fn top(
+        node: *mut NodeState,
+        plan: *mut pg_sys::CustomScan,
+        rel: pg_sys::Relation,
+        translator: &mut Translator,
+    ) -> Self {
+        // SAFETY: as `new`.
+        unsafe {
+            let shape = Shape::decode(&list::integers((*plan).custom_private));
+            let Some(top) = &shape.top else { panic!("a plan for ORDER BY has no sort keys") };
+            let keys: Vec<_> = list::pointers::<pg_sys::Node>((*plan).custom_exprs)
+                .into_iter()
+                .map(|key| translator.expression_or_external(key).unwrap_or_else(|e| changed(&e)))
+                .collect();
+            let order = top
+                .keys
+                .iter()
+                .map(|key| Order { descending: key.descending, nulls_first: key.nulls_first })
+                .collect();
+            let sink = Sink::TopN {
+                keys: keys.into_iter().map(|key| key.expr).collect(),
+                order,
+                limit: top.limit as usize,
+            };
+            let mut setup = Self::empty(sink);
+            let planstate = &raw mut (*node).css.ss.ps;
+            setup.whole_filter = (*planstate).qual;
+            (*planstate).qual = core::ptr::null_mut();
+            for clause in list::pointers::<pg_sys::Node>((*plan).scan.plan.qual) {
+                let typed =
+                    translator.expression_or_external(clause).unwrap_or_else(|e| changed(&e));
+                setup.filters.push(typed.expr);
+                setup.filter_nodes.push(clause);
+            }
+            let relid = (*plan).scan.scanrelid;
+            let mut set = core::ptr::null_mut();
+            pg_sys::pull_varattnos((*plan).scan.plan.targetlist.cast(), relid, &raw mut set);
+            let numbers = walk::attributes(set);
+            setup.wants_tid = true;
+            setup.requests = requests(translator);
+            let attributes = attributes((*rel).rd_att);
+            setup.outputs = (0..attributes.len())
+                .filter(|i| numbers.contains(&0) || numbers.contains(&(*i as i32 + 1)))
+                .collect();
+            setup.shape = shape;
+            setup
+        }
+    }
+
+    unsafe fn aggregate(plan: *mut pg_sys::CustomScan, translator: &mut Translator) -> Self {
+        // SAFETY: as `new`.
+        unsafe {
+            let shape = Shape::decode(&list::integers((*plan).custom_private));
+            let items: Vec<*mut pg_sys::Node> =
+                list::pointers::<pg_sys::TargetEntry>((*plan).custom_scan_tlist)
+                    .into_iter()
+                    .map(|entry| (*entry).expr.cast())
+                    .collect();
+            let (keys, rest) = items.split_at(shape.keys);
+            let (folds, filters) = rest.split_at(shape.aggregates);
+            let keys: Vec<_> = keys
+                .iter()
+                .map(|key| translator.expression_or_external(*key).unwrap_or_else(|e| changed(&e)))
+                .collect();
+            let aggregates: Vec<_> = folds
+                .iter()
+                .map(|fold| translator.aggregate(fold.cast()).unwrap_or_else(|e| changed(&e)))
+                .collect();
+            let spec = GroupSpec::new(
+                keys.iter().map(|key| key.key().unwrap_or_else(|e| changed(&e))).collect(),
+                aggregates.iter().map(|aggregate| aggregate.spec).collect(),
+            );
+            let sink = Sink::Aggregate {
+                spec,
+                keys: keys.iter().map(|key| key.expr.clone()).collect(),
+                args: aggregates.iter().map(|aggregate| aggregate.arg.clone()).collect(),
+                conditions: aggregates
+                    .iter()
+                    .map(|aggregate| aggregate.condition.clone())
+                    .collect(),
+            };
+            let mut setup = Self::empty(sink);
+            for filter in filters {
+                let typed =
+                    translator.expression_or_external(*filter).unwrap_or_else(|e| changed(&e));
+                setup.filters.push(typed.expr);
+                setup.filter_nodes.push(*filter);
+            }
+            setup.requests = requests(translator);
+            setup.keys = keys.iter().map(|key| key.value).collect();
+            setup.ordered_keys = keys.iter().map(|key| key.order().is_ok()).collect();
+            setup.aggregates = aggregates;
+            setup.shape = shape;
+            setup
+        }
+    }
+
+    /// Releases what the server gave.
+    ///
+    /// # Safety
+    /// The node ends.
+    pub unsafe fn end(&mut self) {
+        if let Some(external) = &mut self.external {
+            // SAFETY: as the caller's.
+            unsafe { external.end() };
+        }
+    }
+}
+
+/// A plan is made and started by the same rules; a function or collation that was altered between can break that.
+fn changed(reason: &crate::exec::translate::Refusal) -> ! {
+    pgrx::ereport!(
+        pgrx::PgLogLevel::ERROR,
+        pgrx::PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        format!("a batch plan no longer fits what it was made of ({reason})"),
+        "Plan the statement again, for example after DISCARD PLANS."
+    );
+    unreachable!()
+}
+
+fn requests(translator: &Translator) -> Vec<Request> {
+    let columns = translator.columns.iter().zip(&translator.column_types);
+    columns
+        .map(|(attno, value)| Request { attribute: *attno as usize - 1, kind: value.column_kind() })
+        .collect()
+}
+
+/// How a column is read to be handed out as it is.
+fn raw(attribute: &crate::am::group::types::Attribute) -> (ColumnKind, DatumKind) {
+    use columnar_format::PhysicalType as Physical;
+    match attribute.spec.physical {
+        Physical::Bool => (ColumnKind::Bool, DatumKind::Integer),
+        Physical::Float32 => (ColumnKind::Float, DatumKind::Float4),
+        Physical::Float64 => (ColumnKind::Float, DatumKind::Float8),
+        Physical::Fixed(_) => (ColumnKind::Bytes, DatumKind::Fixed),
+        Physical::Bytes if attribute.len == -2 => (ColumnKind::Bytes, DatumKind::CString),
+        Physical::Bytes => (ColumnKind::Bytes, DatumKind::Varlena),
+        _ => (ColumnKind::Int, DatumKind::Integer),
+    }
+}
+
+/// Starts a node's work.
+///
+/// # Safety
+/// `node` is initialised and its parameters are set.
+pub unsafe fn start(node: *mut NodeState) -> Run {
+    // SAFETY: as the caller's.
+    unsafe {
+        let inner = NodeState::inner(node);
+        let setup = &mut inner.setup;
+        let estate = (*node).css.ss.ps.state;
+        let rel = (*node).css.ss.ss_currentRelation;
+        let params: Vec<Scalar> = setup.params.iter().map(|(p, s)| param(node, p, *s)).collect();
+        let keep = setup.wants_tid;
+        let snapshot = (*estate).es_snapshot;
+        let old = pg_sys::MemoryContextSwitchTo((*estate).es_query_cxt);
+        let mut reader = Reader::begin(rel, snapshot, setup.requests.clone(), keep);
+        pg_sys::MemoryContextSwitchTo(old);
+        let (kinds, table_columns) = reader.kinds();
+        let pipeline = Pipeline {
+            kinds,
+            table_columns,
+            filters: setup.filters.clone(),
+            sink: setup.sink.clone(),
+            params: params.clone(),
+            removed: setup.filters.iter().map(|_| AtomicU64::new(0)).collect(),
+        };
+        reader.set_filters(setup.filters.clone(), params, pipeline.column_use());
+        // The evaluator lives in the node's state, as the run does, and is used by nothing else.
+        let external = setup.external.as_mut().map(|external| {
+            let external: *mut dyn External = &raw mut **external;
+            &mut *external
+        });
+        Run::start(reader, pipeline, external)
+    }
+}
+
+unsafe fn param(node: *mut NodeState, param: &ParamExpr, state: *mut pg_sys::ExprState) -> Scalar {
+    // SAFETY: the expression was initialised with the node.
+    unsafe {
+        let econtext = (*node).css.ss.ps.ps_ExprContext;
+        let mut is_null = false;
+        let datum = pg_sys::ExecEvalExprSwitchContext(state, econtext, &raw mut is_null);
+        scalar_of(datum, is_null, &param.value).unwrap_or_else(|| {
+            crate::exec::error::unsupported();
+        })
+    }
+}

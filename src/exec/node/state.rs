@@ -1,0 +1,200 @@
+//! The state of a node: set up, run, started over, ended.
+
+use super::methods::Kind;
+use super::setup::{self, Setup};
+use super::{aggregate, scan, winners};
+use crate::exec::run::Run;
+use pgrx::pg_sys;
+use std::sync::atomic::Ordering;
+
+/// The executor's state of a node; what Rust owns lies behind `inner` and goes with the query's memory context.
+#[repr(C)]
+pub struct NodeState {
+    pub css: pg_sys::CustomScanState,
+    pub kind: Kind,
+    pub inner: *mut Inner,
+}
+
+/// What Rust owns.
+pub struct Inner {
+    pub setup: Setup,
+    /// From the first row asked for until the end.
+    pub run: Option<Run>,
+    /// Rows or groups being handed out.
+    pub output: Output,
+    pub totals: Totals,
+}
+
+/// What is being handed out.
+pub enum Output {
+    /// Nothing yet.
+    Start,
+    Rows(scan::Rows),
+    Groups(aggregate::Groups),
+    Winners(winners::Winners),
+    /// Nothing any more.
+    End,
+}
+
+/// For EXPLAIN, over all scans of a node that is started over.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    pub threads: usize,
+    pub removed: Vec<u64>,
+    pub spilled: u64,
+    pub memory: usize,
+    pub counts: crate::exec::source::Counts,
+}
+
+impl NodeState {
+    /// # Safety
+    /// `node` was set up by [`begin`] and no other reference to its inner state is alive.
+    pub unsafe fn inner<'a>(node: *mut Self) -> &'a mut Inner {
+        // SAFETY: as the caller's.
+        unsafe { &mut *(*node).inner }
+    }
+}
+
+/// BeginCustomScan.
+///
+/// # Safety
+/// As the callback.
+pub unsafe fn begin(node: *mut NodeState, _eflags: i32) {
+    // SAFETY: the executor has filled the server's part of the state.
+    unsafe {
+        let setup = Setup::new(node);
+        let inner = Inner { setup, run: None, output: Output::Start, totals: Totals::default() };
+        let context = (*(*node).css.ss.ps.state).es_query_cxt;
+        (*node).inner = pgrx::PgMemoryContexts::For(context).leak_and_drop_on_delete(inner);
+    }
+}
+
+/// The next row in the scan slot, or an empty slot.
+///
+/// # Safety
+/// As an access method of ExecScan.
+pub unsafe fn next(node: *mut NodeState) -> *mut pg_sys::TupleTableSlot {
+    // SAFETY: as the caller's.
+    unsafe {
+        let inner = NodeState::inner(node);
+        if let Output::Start = inner.output {
+            start(node);
+        }
+        let slot = (*node).css.ss.ss_ScanTupleSlot;
+        let found = match &mut inner.output {
+            Output::Rows(rows) => rows.next(node, slot),
+            Output::Groups(groups) => groups.next(slot),
+            Output::Winners(winners) => winners.next(node, slot),
+            Output::Start | Output::End => false,
+        };
+        if !found {
+            inner.release();
+            pg_sys::ExecClearTuple(slot);
+        }
+        slot
+    }
+}
+
+unsafe fn start(node: *mut NodeState) {
+    // SAFETY: as `next`.
+    unsafe {
+        let inner = NodeState::inner(node);
+        let run = setup::start(node);
+        inner.totals.threads = run.threads;
+        let run = inner.run.insert(run);
+        inner.output = match (*node).kind {
+            Kind::Scan => Output::Rows(scan::Rows::new()),
+            Kind::TopN
+                if (*(*node).css.ss.ps.plan.cast::<pg_sys::CustomScan>())
+                    .custom_scan_tlist
+                    .is_null() =>
+            {
+                Output::Winners(winners::Winners::new(node, run))
+            }
+            Kind::Aggregate | Kind::TopN => Output::Groups(aggregate::Groups::new(node, run)),
+        };
+    }
+}
+
+impl Inner {
+    /// Stops work and releases what is being handed out.
+    unsafe fn release(&mut self) {
+        if let Output::Groups(groups) = &mut self.output {
+            // SAFETY: the rows handed out are not used any more.
+            unsafe { groups.end() };
+        }
+        if let Output::Winners(winners) = &mut self.output {
+            // SAFETY: as above.
+            unsafe { winners.end() };
+        }
+        self.output = Output::End;
+        finish(self);
+    }
+}
+
+impl Inner {
+    /// Adds the counters of the work so far to the totals.
+    pub fn tally(&mut self) {
+        let Some(run) = &mut self.run else { return };
+        let totals = &mut self.totals;
+        let removed = &run.pipeline().removed;
+        totals.removed.resize(removed.len(), 0);
+        for (sum, count) in totals.removed.iter_mut().zip(removed) {
+            *sum += count.swap(0, Ordering::Relaxed);
+        }
+        totals.spilled += core::mem::take(&mut run.spilled);
+        totals.counts.add(&core::mem::take(&mut run.reader.counts));
+    }
+}
+
+/// Stops work and keeps its counters.
+fn finish(inner: &mut Inner) {
+    inner.tally();
+    if let Some(run) = inner.run.take() {
+        run.stop().end();
+    }
+}
+
+/// Whether a row that EvalPlanQual fetched passes the filters.
+///
+/// # Safety
+/// As a recheck method of ExecScan.
+pub unsafe fn recheck(node: *mut NodeState, slot: *mut pg_sys::TupleTableSlot) -> bool {
+    // SAFETY: the filter was initialised with the node.
+    unsafe {
+        let filter = NodeState::inner(node).setup.whole_filter;
+        if filter.is_null() {
+            return true;
+        }
+        let econtext = (*node).css.ss.ps.ps_ExprContext;
+        (*econtext).ecxt_scantuple = slot;
+        pg_sys::ExecQual(filter, econtext)
+    }
+}
+
+/// ReScanCustomScan.
+///
+/// # Safety
+/// As the callback.
+pub unsafe fn rescan(node: *mut NodeState) {
+    // SAFETY: as the caller's.
+    unsafe {
+        let inner = NodeState::inner(node);
+        inner.release();
+        inner.output = Output::Start;
+        pg_sys::ExecScanReScan(&raw mut (*node).css.ss);
+    }
+}
+
+/// EndCustomScan.
+///
+/// # Safety
+/// As the callback.
+pub unsafe fn end(node: *mut NodeState) {
+    // SAFETY: as the caller's.
+    unsafe {
+        let inner = NodeState::inner(node);
+        inner.release();
+        inner.setup.end();
+    }
+}

@@ -1,0 +1,312 @@
+//! ColumnarAgg: grouping, aggregation and DISTINCT right above the scan of one table.
+//!
+//! Refused, and left to core's nodes above a ColumnarScan: joins below, grouping sets, set-returning functions in the
+//! target list, and any filter, key or aggregate that is not translated.
+
+use super::shape::Shape;
+use super::{
+    close_table, cost, disable, list, make_node, open_table, rte_of, scans_disabled, walk,
+};
+use crate::exec::node;
+use crate::exec::translate::Translator;
+use pgrx::pg_sys;
+
+/// What a path carries to its plan.
+pub struct Parts {
+    /// The base relation.
+    pub relid: pg_sys::Index,
+    /// Keys, aggregates and filters.
+    pub items: Vec<*mut pg_sys::Node>,
+    pub shape: Shape,
+}
+
+static PATH_METHODS: Methods = Methods(pg_sys::CustomPathMethods {
+    CustomName: c"ColumnarAgg".as_ptr(),
+    PlanCustomPath: Some(plan),
+    ReparameterizeCustomPathByChild: None,
+});
+
+struct Methods(pg_sys::CustomPathMethods);
+
+// SAFETY: constant; it holds a name and a function.
+unsafe impl Sync for Methods {}
+
+/// Offers aggregation in batches.
+///
+/// # Safety
+/// Called by the planner's hook with the arguments of its stage.
+pub unsafe fn add_group_path(
+    root: *mut pg_sys::PlannerInfo,
+    input: *mut pg_sys::RelOptInfo,
+    output: *mut pg_sys::RelOptInfo,
+    extra: *mut core::ffi::c_void,
+) {
+    // SAFETY: the planner's nodes are alive.
+    unsafe {
+        let parse = (*root).parse;
+        let extra = extra.cast::<pg_sys::GroupPathExtraData>();
+        if !(*parse).groupingSets.is_null() || (*parse).hasTargetSRFs || extra.is_null() {
+            return;
+        }
+        let having = (*extra).havingQual;
+        offer(root, input, output, (*parse).groupClause, having);
+    }
+}
+
+/// Offers DISTINCT in batches.
+///
+/// # Safety
+/// As [`add_group_path`].
+pub unsafe fn add_distinct_path(
+    root: *mut pg_sys::PlannerInfo,
+    input: *mut pg_sys::RelOptInfo,
+    output: *mut pg_sys::RelOptInfo,
+) {
+    // SAFETY: the planner's nodes are alive.
+    unsafe {
+        let parse = (*root).parse;
+        let plain = !(*parse).hasDistinctOn
+            && !(*parse).hasAggs
+            && !(*parse).hasWindowFuncs
+            && !(*parse).hasTargetSRFs
+            && (*parse).groupClause.is_null()
+            && (*parse).groupingSets.is_null();
+        if plain {
+            let none = core::ptr::null_mut();
+            offer(root, input, output, (*parse).distinctClause, none);
+        }
+    }
+}
+
+unsafe fn offer(
+    root: *mut pg_sys::PlannerInfo,
+    input: *mut pg_sys::RelOptInfo,
+    output: *mut pg_sys::RelOptInfo,
+    clause: *mut pg_sys::List,
+    having: *mut pg_sys::Node,
+) {
+    // SAFETY: the planner's nodes are alive.
+    unsafe {
+        let target = (*output).reltarget;
+        let first = list::pointers::<pg_sys::Path>((*output).pathlist).first().copied();
+        let Some(first) = first else { return };
+        // The rel of DISTINCT has no target of its own.
+        let target = if target.is_null() || (*target).exprs.is_null() {
+            (*first).pathtarget
+        } else {
+            target
+        };
+        if (*input).reloptkind != pg_sys::RelOptKind::RELOPT_BASEREL {
+            return;
+        }
+        let Some(table) = open_table(input, rte_of(root, input)) else { return };
+        let parts = collect(root, input, table, target, clause, having);
+        let size = cost::Table::of(table, input);
+        close_table(table);
+        let Some((parts, columns)) = parts else { return };
+        let shape = &parts.shape;
+        let rows = (*input).rows;
+        let groups = if shape.keys == 0 { 1.0 } else { (*first).rows };
+        let total = size.read(columns, shape.filters)
+            + cost::group(rows, shape.keys, shape.aggregates)
+            + cost::emit(groups);
+        let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
+        (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
+        (*path).path.parent = output;
+        (*path).path.pathtarget = target;
+        (*path).path.rows = groups;
+        (*path).path.startup_cost = total - cost::emit(groups);
+        (*path).path.total_cost = total;
+        (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
+        (*path).methods = &raw const PATH_METHODS.0;
+        (*path).custom_private = parts.to_list(having);
+        if scans_disabled() {
+            disable(&raw mut (*path).path);
+        }
+        pg_sys::add_path(output, path.cast());
+    }
+}
+
+/// Keys, aggregates and filters, and how many columns they read; `None` where one is not translated.
+unsafe fn collect(
+    root: *mut pg_sys::PlannerInfo,
+    input: *mut pg_sys::RelOptInfo,
+    table: pg_sys::Relation,
+    target: *mut pg_sys::PathTarget,
+    clause: *mut pg_sys::List,
+    having: *mut pg_sys::Node,
+) -> Option<(Parts, usize)> {
+    // SAFETY: the planner's nodes are alive.
+    unsafe {
+        let mut translator = Translator::new((*input).relid as i32, (*table).rd_att);
+        let mut keys: Vec<*mut pg_sys::Node> = Vec::new();
+        for clause in list::pointers::<pg_sys::SortGroupClause>(clause) {
+            let key = pg_sys::get_sortgroupclause_expr(clause, (*root).processed_tlist);
+            if keys.iter().any(|known| pg_sys::equal((*known).cast(), key.cast())) {
+                continue;
+            }
+            translator.expression_or_external(key).ok()?.key().ok()?;
+            keys.push(key);
+        }
+        let outputs = list::pointers::<pg_sys::Node>((*target).exprs);
+        let mut folds = Vec::new();
+        for node in outputs.iter().copied().chain([having]) {
+            if !node.is_null() {
+                walk::aggregates(node, &mut folds);
+            }
+        }
+        for fold in &folds {
+            translator.aggregate(fold.cast()).ok()?;
+        }
+        let parts: Vec<_> = keys.iter().chain(&folds).copied().collect();
+        for node in outputs.iter().copied().chain([having]) {
+            if !node.is_null() && !walk::is_made_of(node, &parts) {
+                return None;
+            }
+        }
+        let filters = filters(root, input);
+        for filter in &filters {
+            translator.expression_or_external(*filter).ok()?;
+        }
+        let shape =
+            Shape { keys: keys.len(), aggregates: folds.len(), filters: filters.len(), top: None };
+        let columns = translator.columns.len();
+        let items = keys.into_iter().chain(folds).chain(filters).collect();
+        Some((Parts { relid: (*input).relid, items, shape }, columns))
+    }
+}
+
+/// The filters of a base relation in the order in which they may be evaluated (order_qual_clauses of createplan.c): by
+/// security level, then cost.
+///
+/// # Safety
+/// Both are alive while a query is planned.
+pub unsafe fn filters(
+    root: *mut pg_sys::PlannerInfo,
+    input: *mut pg_sys::RelOptInfo,
+) -> Vec<*mut pg_sys::Node> {
+    // SAFETY: the planner's nodes are alive.
+    unsafe {
+        let restrictions = list::pointers::<pg_sys::RestrictInfo>((*input).baserestrictinfo);
+        let mut ordered: Vec<_> = restrictions
+            .into_iter()
+            .map(|restriction| {
+                let clause: *mut pg_sys::Node = (*restriction).clause.cast();
+                let mut cost = pg_sys::QualCost::default();
+                pg_sys::cost_qual_eval_node(&raw mut cost, clause, root);
+                let leakproof =
+                    (*restriction).leakproof && cost.per_tuple < 10.0 * pg_sys::cpu_operator_cost;
+                let level = if leakproof { 0 } else { (*restriction).security_level };
+                (level, cost.per_tuple, clause)
+            })
+            .collect();
+        ordered.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        ordered.into_iter().map(|(_, _, clause)| clause).collect()
+    }
+}
+
+impl Parts {
+    /// For the private list of a path; `having` becomes the plan's filter.
+    unsafe fn to_list(&self, having: *mut pg_sys::Node) -> *mut pg_sys::List {
+        // SAFETY: the items live as long as the planner's other nodes.
+        unsafe {
+            let mut shape = vec![self.relid as i32];
+            shape.extend(self.shape.encode());
+            let items = list::of_pointers(self.items.iter().copied());
+            let shape = list::of_integers(shape);
+            list::of_pointers::<pg_sys::List>([items, shape, having.cast()])
+        }
+    }
+
+    /// From the private list of a path, with HAVING.
+    ///
+    /// # Safety
+    /// `path` is of [`add_group_path`], [`add_distinct_path`] or [`super::top::add_path`] above one of those.
+    pub unsafe fn of_path(path: *const pg_sys::CustomPath) -> (Self, *mut pg_sys::Node) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let lists = list::pointers::<pg_sys::List>((*path).custom_private);
+            let integers = list::integers(lists[1]);
+            let shape = Shape::decode(&integers[1..]);
+            let items = list::pointers(lists[0]);
+            let relid = integers[0] as pg_sys::Index;
+            (Self { relid, items, shape }, lists[2].cast())
+        }
+    }
+
+    /// Writes them into a path.
+    ///
+    /// # Safety
+    /// `path` is being made.
+    pub unsafe fn store(&self, path: *mut pg_sys::CustomPath, having: *mut pg_sys::Node) {
+        // SAFETY: as the caller's.
+        unsafe { (*path).custom_private = self.to_list(having) };
+    }
+}
+
+/// Whether a path is one of this module.
+///
+/// # Safety
+/// `path` is a live path.
+pub unsafe fn is_ours(path: *const pg_sys::Path) -> bool {
+    // SAFETY: as the caller's.
+    unsafe {
+        (*path).type_ == pg_sys::NodeTag::T_CustomPath
+            && core::ptr::eq(
+                (*path.cast::<pg_sys::CustomPath>()).methods,
+                &raw const PATH_METHODS.0,
+            )
+    }
+}
+
+unsafe extern "C-unwind" fn plan(
+    root: *mut pg_sys::PlannerInfo,
+    rel: *mut pg_sys::RelOptInfo,
+    path: *mut pg_sys::CustomPath,
+    tlist: *mut pg_sys::List,
+    _clauses: *mut pg_sys::List,
+    _custom_plans: *mut pg_sys::List,
+) -> *mut pg_sys::Plan {
+    // SAFETY: called by the planner with live nodes; the guard turns a panic into an ERROR.
+    unsafe {
+        pg_sys::panic::pgrx_extern_c_guard(move || {
+            make_plan(root, rel, path, tlist, node::aggregate_methods())
+        })
+    }
+}
+
+/// The plan of a path of this module or of [`super::top`].
+///
+/// # Safety
+/// As `PlanCustomPath`.
+pub unsafe fn make_plan(
+    _root: *mut pg_sys::PlannerInfo,
+    _rel: *mut pg_sys::RelOptInfo,
+    path: *mut pg_sys::CustomPath,
+    tlist: *mut pg_sys::List,
+    methods: *const pg_sys::CustomScanMethods,
+) -> *mut pg_sys::Plan {
+    // SAFETY: as the caller's.
+    unsafe {
+        let (parts, having) = Parts::of_path(path);
+        let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
+        (*scan).scan.plan.targetlist = tlist;
+        // HAVING is a list of conditions.
+        (*scan).scan.plan.qual = having.cast();
+        (*scan).scan.scanrelid = parts.relid;
+        (*scan).flags = (*path).flags;
+        (*scan).methods = methods;
+        let mut params = Vec::new();
+        let entries = parts.items.iter().enumerate().map(|(i, item)| {
+            walk::params(*item, &mut params);
+            let copy: *mut pg_sys::Expr = pg_sys::copyObjectImpl(item.cast()).cast();
+            pg_sys::makeTargetEntry(copy, i as i16 + 1, core::ptr::null_mut(), false)
+        });
+        (*scan).custom_scan_tlist = list::of_pointers(entries);
+        // Parameters are known to the plan by its expressions; custom_scan_tlist is not searched for them.
+        let copies = params.iter().map(|p| pg_sys::copyObjectImpl(p.cast()).cast::<pg_sys::Node>());
+        (*scan).custom_exprs = list::of_pointers(copies);
+        (*scan).custom_private = list::of_integers(parts.shape.encode());
+        scan.cast()
+    }
+}

@@ -1,0 +1,153 @@
+//! Paths and plans of the batch executor.
+//!
+//! A [`pg_sys::CustomPath`] is offered beside core's paths where batches can do the work; costs decide. Three nodes:
+//!
+//! | node | offered | plan |
+//! |---|---|---|
+//! | ColumnarScan | for each table of the access method | [`scan`] |
+//! | ColumnarAgg | for grouping, aggregation and DISTINCT right above a scan | [`aggregate`] |
+//! | ColumnarTopN | for ORDER BY with a constant LIMIT above one of those | [`top`] |
+#![allow(unsafe_code)]
+
+pub mod aggregate;
+pub mod cost;
+pub mod list;
+pub mod scan;
+pub mod shape;
+pub mod top;
+pub mod walk;
+
+use crate::am::slot;
+use crate::guc;
+use crate::ports;
+use pgrx::pg_sys;
+
+static mut NEXT_REL_PATHLIST: pg_sys::set_rel_pathlist_hook_type = None;
+static mut NEXT_UPPER_PATHS: pg_sys::create_upper_paths_hook_type = None;
+
+/// Installs the hooks, in front of those that are there.
+pub fn register() {
+    // SAFETY: the library is loaded once, by the backend's only thread.
+    unsafe {
+        NEXT_REL_PATHLIST = pg_sys::set_rel_pathlist_hook;
+        pg_sys::set_rel_pathlist_hook = Some(rel_pathlist);
+        NEXT_UPPER_PATHS = pg_sys::create_upper_paths_hook;
+        pg_sys::create_upper_paths_hook = Some(upper_paths);
+    }
+}
+
+unsafe extern "C-unwind" fn rel_pathlist(
+    root: *mut pg_sys::PlannerInfo,
+    rel: *mut pg_sys::RelOptInfo,
+    rti: pg_sys::Index,
+    rte: *mut pg_sys::RangeTblEntry,
+) {
+    // SAFETY: called by the planner with live nodes; the guard turns a panic into an ERROR.
+    unsafe {
+        pg_sys::panic::pgrx_extern_c_guard(move || {
+            if let Some(next) = NEXT_REL_PATHLIST {
+                pg_sys::ffi::pg_guard_ffi_boundary(|| next(root, rel, rti, rte));
+            }
+            if guc::ENABLE_VECTORIZED.get() {
+                scan::add_path(root, rel, rte);
+            }
+        });
+    }
+}
+
+unsafe extern "C-unwind" fn upper_paths(
+    root: *mut pg_sys::PlannerInfo,
+    stage: pg_sys::UpperRelationKind::Type,
+    input: *mut pg_sys::RelOptInfo,
+    output: *mut pg_sys::RelOptInfo,
+    extra: *mut core::ffi::c_void,
+) {
+    // SAFETY: as `rel_pathlist`.
+    unsafe {
+        pg_sys::panic::pgrx_extern_c_guard(move || {
+            if let Some(next) = NEXT_UPPER_PATHS {
+                pg_sys::ffi::pg_guard_ffi_boundary(|| next(root, stage, input, output, extra));
+            }
+            if !guc::ENABLE_VECTORIZED.get() {
+                return;
+            }
+            use pg_sys::UpperRelationKind as Stage;
+            match stage {
+                Stage::UPPERREL_GROUP_AGG => aggregate::add_group_path(root, input, output, extra),
+                Stage::UPPERREL_DISTINCT => aggregate::add_distinct_path(root, input, output),
+                Stage::UPPERREL_ORDERED => top::add_path(root, input, output),
+                _ => {}
+            }
+        });
+    }
+}
+
+/// Opens a relation of the planner's if it is a plain table of this access method.
+///
+/// # Safety
+/// `rel` is a base relation of a query being planned and `rte` its range table entry; the planner has locked it.
+unsafe fn open_table(
+    rel: *const pg_sys::RelOptInfo,
+    rte: *const pg_sys::RangeTblEntry,
+) -> Option<pg_sys::Relation> {
+    // SAFETY: as the caller's.
+    unsafe {
+        let plain = (*rte).rtekind == pg_sys::RTEKind::RTE_RELATION
+            && !(*rte).inh
+            && (*rte).tablesample.is_null()
+            && matches!((*rte).relkind as u8, b'r' | b'm')
+            && matches!(
+                (*rel).reloptkind,
+                pg_sys::RelOptKind::RELOPT_BASEREL | pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL
+            );
+        if !plain {
+            return None;
+        }
+        let table = pg_sys::table_open((*rte).relid, pg_sys::NoLock as i32);
+        let routine = (*table).rd_tableam;
+        let ours = !routine.is_null()
+            && (*routine).slot_callbacks.is_some_and(|ops| core::ptr::eq(ops(table), slot::ops()));
+        if ours {
+            return Some(table);
+        }
+        pg_sys::table_close(table, pg_sys::NoLock as i32);
+        None
+    }
+}
+
+/// Closes what [`open_table`] opened.
+unsafe fn close_table(table: pg_sys::Relation) {
+    // SAFETY: the relation is open; the planner's lock is kept.
+    unsafe { pg_sys::table_close(table, pg_sys::NoLock as i32) }
+}
+
+/// A base relation's range table entry.
+unsafe fn rte_of(
+    root: *const pg_sys::PlannerInfo,
+    rel: *const pg_sys::RelOptInfo,
+) -> *mut pg_sys::RangeTblEntry {
+    // SAFETY: the planner's array has an entry for each relation.
+    unsafe { *(*root).simple_rte_array.add((*rel).relid as usize) }
+}
+
+/// An empty node of a type, in the current memory context.
+unsafe fn make_node<T>(tag: pg_sys::NodeTag) -> *mut T {
+    // SAFETY: a node begins with its tag.
+    unsafe {
+        let node = pg_sys::palloc0(size_of::<T>()).cast::<T>();
+        node.cast::<pg_sys::Node>().write(pg_sys::Node { type_: tag });
+        node
+    }
+}
+
+/// Whether the planner would rather not scan tables (`enable_seqscan`).
+fn scans_disabled() -> bool {
+    // SAFETY: reads a setting.
+    unsafe { !pg_sys::enable_seqscan }
+}
+
+/// Adds to a path what core adds where a kind of path is disabled.
+unsafe fn disable(path: *mut pg_sys::Path) {
+    // SAFETY: the path is being made.
+    unsafe { ports::disable_path(path) }
+}

@@ -1,0 +1,91 @@
+//! ColumnarScan: paths and plans.
+
+use super::{close_table, cost, disable, list, make_node, open_table, scans_disabled, walk};
+use crate::exec::node;
+use crate::exec::translate::Translator;
+use pgrx::pg_sys;
+
+static PATH_METHODS: Methods = Methods(pg_sys::CustomPathMethods {
+    CustomName: c"ColumnarScan".as_ptr(),
+    PlanCustomPath: Some(plan),
+    ReparameterizeCustomPathByChild: None,
+});
+
+struct Methods(pg_sys::CustomPathMethods);
+
+// SAFETY: constant; it holds a name and a function.
+unsafe impl Sync for Methods {}
+
+/// Offers a batch scan of a table.
+///
+/// # Safety
+/// Called by the planner's hook.
+pub unsafe fn add_path(
+    root: *mut pg_sys::PlannerInfo,
+    rel: *mut pg_sys::RelOptInfo,
+    rte: *mut pg_sys::RangeTblEntry,
+) {
+    // SAFETY: the planner's nodes are alive.
+    unsafe {
+        let Some(table) = open_table(rel, rte) else { return };
+        let size = cost::Table::of(table, rel);
+        let restrictions = list::pointers::<pg_sys::RestrictInfo>((*rel).baserestrictinfo);
+        let columns = walk::columns(rel);
+        let mut translator = Translator::new((*rel).relid as i32, (*table).rd_att);
+        let native = restrictions
+            .iter()
+            .filter(|r| translator.expression((***r).clause.cast()).is_ok())
+            .count();
+        close_table(table);
+        // What a slot of a batch cannot tell: xmin, xmax and their like.
+        let Some(columns) = columns else { return };
+        let rows = (*rel).rows;
+        let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
+        (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
+        (*path).path.parent = rel;
+        (*path).path.pathtarget = (*rel).reltarget;
+        (*path).path.param_info =
+            pg_sys::get_baserel_parampathinfo(root, rel, (*rel).lateral_relids);
+        (*path).path.parallel_safe = (*rel).consider_parallel;
+        (*path).path.rows = rows;
+        let mut total = size.read(columns, native) + cost::emit(rows);
+        // Filters without a kernel are evaluated row by row.
+        let slow = restrictions.len() - native;
+        total += (size.group_rows + size.page_rows) * pg_sys::cpu_operator_cost * slow as f64 * 4.0;
+        let target_cost = (*(*rel).reltarget).cost;
+        (*path).path.startup_cost = target_cost.startup;
+        (*path).path.total_cost = target_cost.startup + total + target_cost.per_tuple * rows;
+        (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
+        (*path).methods = &raw const PATH_METHODS.0;
+        if scans_disabled() {
+            disable(&raw mut (*path).path);
+        }
+        pg_sys::add_path(rel, path.cast());
+    }
+}
+
+unsafe extern "C-unwind" fn plan(
+    _root: *mut pg_sys::PlannerInfo,
+    rel: *mut pg_sys::RelOptInfo,
+    path: *mut pg_sys::CustomPath,
+    tlist: *mut pg_sys::List,
+    clauses: *mut pg_sys::List,
+    _custom_plans: *mut pg_sys::List,
+) -> *mut pg_sys::Plan {
+    // SAFETY: called by the planner with live nodes; the guard turns a panic into an ERROR.
+    unsafe {
+        pg_sys::panic::pgrx_extern_c_guard(move || {
+            let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
+            // Whether a filter of a lower security level must come before another (row security, security barriers).
+            let levels = list::pointers::<pg_sys::RestrictInfo>(clauses);
+            let barrier = levels.iter().any(|r| (**r).security_level > 0);
+            (*scan).scan.plan.targetlist = tlist;
+            (*scan).scan.plan.qual = pg_sys::extract_actual_clauses(clauses, false);
+            (*scan).scan.scanrelid = (*rel).relid;
+            (*scan).flags = (*path).flags;
+            (*scan).methods = node::scan_methods();
+            (*scan).custom_private = list::of_integers([i32::from(barrier)]);
+            scan.cast::<pg_sys::Plan>()
+        })
+    }
+}

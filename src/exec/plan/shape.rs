@@ -1,0 +1,155 @@
+//! What a ColumnarAgg or ColumnarTopN plan computes, as integers in its private list.
+//!
+//! Its expressions are the entries of `custom_scan_tlist`: keys, aggregates, then filters. The node's rows have all of
+//! these columns; those of the filters are NULL.
+
+use pgrx::pg_sys;
+
+/// What a plan computes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// GROUP BY or DISTINCT.
+    pub keys: usize,
+    /// Aggregates.
+    pub aggregates: usize,
+    /// WHERE.
+    pub filters: usize,
+    /// ORDER BY ... LIMIT.
+    pub top: Option<Top>,
+}
+
+/// ORDER BY ... LIMIT.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Top {
+    /// Rows wanted: LIMIT and OFFSET together.
+    pub limit: u32,
+    /// Sort keys, most significant first.
+    pub keys: Vec<SortKey>,
+}
+
+/// A sort key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SortKey {
+    /// Which column of the node's rows.
+    pub column: usize,
+    /// The ordering operator.
+    pub operator: u32,
+    /// Its collation.
+    pub collation: u32,
+    /// Whether larger values come first.
+    pub descending: bool,
+    /// NULLS FIRST.
+    pub nulls_first: bool,
+}
+
+impl Shape {
+    /// As integers.
+    pub fn encode(&self) -> Vec<i32> {
+        let mut out = vec![self.keys as i32, self.aggregates as i32, self.filters as i32];
+        if let Some(top) = &self.top {
+            out.push(top.limit as i32);
+            for key in &top.keys {
+                out.extend([
+                    key.column as i32,
+                    key.operator as i32,
+                    key.collation as i32,
+                    i32::from(key.descending) | i32::from(key.nulls_first) << 1,
+                ]);
+            }
+        }
+        out
+    }
+
+    /// From integers.
+    pub fn decode(integers: &[i32]) -> Self {
+        let (head, top) = integers.split_at(3);
+        let top = top.split_first().map(|(limit, keys)| Top {
+            limit: *limit as u32,
+            keys: keys
+                .chunks_exact(4)
+                .map(|key| SortKey {
+                    column: key[0] as usize,
+                    operator: key[1] as u32,
+                    collation: key[2] as u32,
+                    descending: key[3] & 1 != 0,
+                    nulls_first: key[3] & 2 != 0,
+                })
+                .collect(),
+        });
+        Self {
+            keys: head[0] as usize,
+            aggregates: head[1] as usize,
+            filters: head[2] as usize,
+            top,
+        }
+    }
+}
+
+impl SortKey {
+    /// The key of a sort clause on a column. The operator's direction is that of its btree family.
+    #[allow(unsafe_code)]
+    pub fn new(
+        clause: &pg_sys::SortGroupClause,
+        column: usize,
+        collation: pg_sys::Oid,
+    ) -> Option<Self> {
+        let (mut family, mut input, mut strategy) =
+            (pg_sys::InvalidOid, pg_sys::InvalidOid, strategy_zero());
+        // SAFETY: reads the system cache into locals.
+        let found = unsafe {
+            pg_sys::get_ordering_op_properties(
+                clause.sortop,
+                &raw mut family,
+                &raw mut input,
+                &raw mut strategy,
+            )
+        };
+        found.then(|| Self {
+            column,
+            operator: clause.sortop.to_u32(),
+            collation: collation.to_u32(),
+            descending: is_descending(strategy),
+            nulls_first: clause.nulls_first,
+        })
+    }
+}
+
+#[cfg(not(feature = "pg18"))]
+fn strategy_zero() -> i16 {
+    0
+}
+#[cfg(not(feature = "pg18"))]
+fn is_descending(strategy: i16) -> bool {
+    // BTGreaterStrategyNumber.
+    strategy == 5
+}
+
+#[cfg(feature = "pg18")]
+fn strategy_zero() -> pg_sys::CompareType::Type {
+    pg_sys::CompareType::COMPARE_INVALID
+}
+#[cfg(feature = "pg18")]
+fn is_descending(strategy: pg_sys::CompareType::Type) -> bool {
+    strategy == pg_sys::CompareType::COMPARE_GT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_and_back() {
+        let key = SortKey {
+            column: 2,
+            operator: 4_000_000_000,
+            collation: 950,
+            descending: true,
+            nulls_first: false,
+        };
+        let top = Some(Top { limit: 10, keys: vec![key] });
+        for top in [None, top] {
+            let shape = Shape { keys: 1, aggregates: 2, filters: 3, top };
+            assert_eq!(Shape::decode(&shape.encode()), shape);
+        }
+    }
+}

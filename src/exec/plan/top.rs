@@ -1,0 +1,253 @@
+//! ColumnarTopN: ORDER BY with a constant LIMIT right above a ColumnarAgg or a ColumnarScan.
+//!
+//! Above an aggregation, all sort keys must be keys or aggregates of it. Above a scan, kernels must know all filters and
+//! sort keys and their order; rows are then told by their TIDs, and only the winners are fetched.
+//!
+//! Without a constant LIMIT, or with one that is large, core sorts. With FOR UPDATE too: rows are locked after sorting, and
+//! some may drop out then.
+
+use super::aggregate::{self, Parts};
+use super::shape::{Shape, SortKey, Top};
+use super::{
+    close_table, cost, disable, list, make_node, open_table, rte_of, scans_disabled, walk,
+};
+use crate::exec::node;
+use crate::exec::translate::Translator;
+use pgrx::pg_sys;
+
+/// Most rows of a LIMIT with its OFFSET.
+const MAX_LIMIT: f64 = 100_000.0;
+
+static PATH_METHODS: Methods = Methods(pg_sys::CustomPathMethods {
+    CustomName: c"ColumnarTopN".as_ptr(),
+    PlanCustomPath: Some(plan),
+    ReparameterizeCustomPathByChild: None,
+});
+
+struct Methods(pg_sys::CustomPathMethods);
+
+// SAFETY: constant; it holds a name and a function.
+unsafe impl Sync for Methods {}
+
+/// Offers the first rows of an order.
+///
+/// # Safety
+/// Called by the planner's hook for the stage of ordering.
+pub unsafe fn add_path(
+    root: *mut pg_sys::PlannerInfo,
+    input: *mut pg_sys::RelOptInfo,
+    output: *mut pg_sys::RelOptInfo,
+) {
+    // SAFETY: the planner's nodes are alive.
+    unsafe {
+        let parse = (*root).parse;
+        let Some(limit) = limit_of(parse) else { return };
+        let usable = (1.0..=MAX_LIMIT).contains(&limit)
+            && (*parse).limitOption == pg_sys::LimitOption::LIMIT_OPTION_COUNT
+            && !(*parse).hasTargetSRFs
+            && !(*parse).hasWindowFuncs
+            && (*parse).rowMarks.is_null();
+        if !usable {
+            return;
+        }
+        if (*input).reloptkind == pg_sys::RelOptKind::RELOPT_BASEREL {
+            add_scan_path(root, input, output, limit);
+            return;
+        }
+        let below = list::pointers::<pg_sys::Path>((*input).pathlist)
+            .into_iter()
+            .find(|path| aggregate::is_ours(*path));
+        let Some(below) = below else { return };
+        let (mut parts, having) = Parts::of_path(below.cast());
+        let Some(keys) = sort_keys(root, &parts) else { return };
+        parts.shape.top = Some(Top { limit: limit as u32, keys });
+        let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
+        path.cast::<pg_sys::Path>().write(*below);
+        let rows = limit.min((*below).rows);
+        (*path).path.parent = output;
+        (*path).path.rows = rows;
+        (*path).path.startup_cost = (*below).startup_cost + (*below).rows * 0.0005;
+        (*path).path.total_cost = (*path).path.startup_cost + cost::emit(rows);
+        (*path).path.pathkeys = (*root).sort_pathkeys;
+        (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
+        (*path).methods = &raw const PATH_METHODS.0;
+        parts.store(path, having);
+        add(root, output, path.cast());
+    }
+}
+
+/// LIMIT and OFFSET together, where both are constants.
+unsafe fn limit_of(parse: *const pg_sys::Query) -> Option<f64> {
+    // SAFETY: the query is alive; its limits are folded, of type bigint.
+    unsafe {
+        let constant = |node: *mut pg_sys::Node| {
+            if (*node).type_ != pg_sys::NodeTag::T_Const {
+                return None;
+            }
+            let constant = &*node.cast::<pg_sys::Const>();
+            (!constant.constisnull).then(|| (constant.constvalue.value() as i64).max(0) as f64)
+        };
+        let offset = (*parse).limitOffset;
+        let offset = if offset.is_null() { 0.0 } else { constant(offset)? };
+        let count = (*parse).limitCount;
+        if count.is_null() { None } else { Some(constant(count)? + offset) }
+    }
+}
+
+/// Adds a path with the target of the stage.
+unsafe fn add(
+    root: *mut pg_sys::PlannerInfo,
+    output: *mut pg_sys::RelOptInfo,
+    mut path: *mut pg_sys::Path,
+) {
+    // SAFETY: the planner's nodes are alive; the stage is one of the array's.
+    unsafe {
+        let targets = &(*root).upper_targets;
+        let target = targets[pg_sys::UpperRelationKind::UPPERREL_ORDERED as usize];
+        if !pg_sys::equal((*(*path).pathtarget).exprs.cast(), (*target).exprs.cast()) {
+            path = pg_sys::apply_projection_to_path(root, output, path, target);
+        }
+        pg_sys::add_path(output, path);
+    }
+}
+
+static SCAN_PATH_METHODS: Methods = Methods(pg_sys::CustomPathMethods {
+    CustomName: c"ColumnarTopN".as_ptr(),
+    PlanCustomPath: Some(plan_scan),
+    ReparameterizeCustomPathByChild: None,
+});
+
+/// Offers the first rows of a table.
+unsafe fn add_scan_path(
+    root: *mut pg_sys::PlannerInfo,
+    input: *mut pg_sys::RelOptInfo,
+    output: *mut pg_sys::RelOptInfo,
+    limit: f64,
+) {
+    // SAFETY: the planner's nodes are alive.
+    unsafe {
+        if !(*input).lateral_relids.is_null() {
+            return;
+        }
+        let Some(table) = open_table(input, rte_of(root, input)) else { return };
+        let size = cost::Table::of(table, input);
+        let mut translator = Translator::new((*input).relid as i32, (*table).rd_att);
+        let keys = scan_keys(root, input, &mut translator);
+        close_table(table);
+        let (Some((exprs, keys)), Some(_)) = (keys, walk::columns(input)) else { return };
+        let restrictions = list::pointers::<pg_sys::RestrictInfo>((*input).baserestrictinfo).len();
+        let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
+        let rows = limit.min((*input).rows);
+        (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
+        (*path).path.parent = output;
+        (*path).path.pathtarget = (*input).reltarget;
+        (*path).path.rows = rows;
+        let read = size.read(translator.columns.len(), restrictions);
+        (*path).path.startup_cost = read + (*input).rows * 0.0002;
+        // A winner is fetched by its TID.
+        (*path).path.total_cost = (*path).path.startup_cost + rows * 4.0;
+        (*path).path.pathkeys = (*root).sort_pathkeys;
+        (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
+        (*path).methods = &raw const SCAN_PATH_METHODS.0;
+        let top = Top { limit: limit as u32, keys };
+        let mut shape = vec![(*input).relid as i32];
+        shape.extend(Shape { top: Some(top), ..Shape::default() }.encode());
+        let filters = super::aggregate::filters(root, input);
+        (*path).custom_private = list::of_pointers::<pg_sys::List>([
+            list::of_pointers(exprs),
+            list::of_integers(shape),
+            list::of_pointers(filters),
+        ]);
+        if scans_disabled() {
+            disable(&raw mut (*path).path);
+        }
+        add(root, output, path.cast());
+    }
+}
+
+/// Sort keys of a scan as expressions, if they and all filters are translated and kernels know their order.
+unsafe fn scan_keys(
+    root: *mut pg_sys::PlannerInfo,
+    input: *mut pg_sys::RelOptInfo,
+    translator: &mut Translator,
+) -> Option<(Vec<*mut pg_sys::Node>, Vec<SortKey>)> {
+    // SAFETY: the planner's nodes are alive.
+    unsafe {
+        for restriction in list::pointers::<pg_sys::RestrictInfo>((*input).baserestrictinfo) {
+            translator.expression_or_external((*restriction).clause.cast()).ok()?;
+        }
+        let mut exprs = Vec::new();
+        let mut keys = Vec::new();
+        for clause in list::pointers::<pg_sys::SortGroupClause>((*(*root).parse).sortClause) {
+            let expr = pg_sys::get_sortgroupclause_expr(clause, (*root).processed_tlist);
+            translator.expression_or_external(expr).ok()?.order().ok()?;
+            let collation = pg_sys::exprCollation(expr);
+            keys.push(SortKey::new(&*clause, exprs.len(), collation)?);
+            exprs.push(expr);
+        }
+        Some((exprs, keys))
+    }
+}
+
+unsafe extern "C-unwind" fn plan_scan(
+    _root: *mut pg_sys::PlannerInfo,
+    _rel: *mut pg_sys::RelOptInfo,
+    path: *mut pg_sys::CustomPath,
+    tlist: *mut pg_sys::List,
+    _clauses: *mut pg_sys::List,
+    _custom_plans: *mut pg_sys::List,
+) -> *mut pg_sys::Plan {
+    // SAFETY: called by the planner with live nodes; the guard turns a panic into an ERROR.
+    unsafe {
+        pg_sys::panic::pgrx_extern_c_guard(move || {
+            let lists = list::pointers::<pg_sys::List>((*path).custom_private);
+            let integers = list::integers(lists[1]);
+            let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
+            (*scan).scan.plan.targetlist = tlist;
+            (*scan).scan.plan.qual = lists[2];
+            (*scan).scan.scanrelid = integers[0] as pg_sys::Index;
+            (*scan).flags = (*path).flags;
+            (*scan).methods = node::top_methods();
+            (*scan).custom_exprs = lists[0];
+            (*scan).custom_private = list::of_integers(integers[1..].iter().copied());
+            scan.cast::<pg_sys::Plan>()
+        })
+    }
+}
+
+/// The sort keys as columns of the node's rows.
+unsafe fn sort_keys(root: *mut pg_sys::PlannerInfo, parts: &Parts) -> Option<Vec<SortKey>> {
+    // SAFETY: the planner's nodes are alive.
+    unsafe {
+        let computed = &parts.items[..parts.shape.keys + parts.shape.aggregates];
+        list::pointers::<pg_sys::SortGroupClause>((*(*root).parse).sortClause)
+            .into_iter()
+            .map(|clause| {
+                let expr = pg_sys::get_sortgroupclause_expr(clause, (*root).processed_tlist);
+                if matches!((*expr).type_, pg_sys::NodeTag::T_Const) {
+                    // A constant orders nothing, and has no column.
+                    return None;
+                }
+                let column =
+                    computed.iter().position(|item| pg_sys::equal((*item).cast(), expr.cast()))?;
+                SortKey::new(&*clause, column, pg_sys::exprCollation(expr))
+            })
+            .collect()
+    }
+}
+
+unsafe extern "C-unwind" fn plan(
+    root: *mut pg_sys::PlannerInfo,
+    rel: *mut pg_sys::RelOptInfo,
+    path: *mut pg_sys::CustomPath,
+    tlist: *mut pg_sys::List,
+    _clauses: *mut pg_sys::List,
+    _custom_plans: *mut pg_sys::List,
+) -> *mut pg_sys::Plan {
+    // SAFETY: called by the planner with live nodes; the guard turns a panic into an ERROR.
+    unsafe {
+        pg_sys::panic::pgrx_extern_c_guard(move || {
+            aggregate::make_plan(root, rel, path, tlist, node::top_methods())
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! Drives a pipeline over a table: reads morsels, has them worked on here or on threads, and collects what comes out.
+
+use super::error;
+use super::pool::{self, Pool, Reply, SpillLimit};
+use super::source::Reader;
+use super::spill::Spill;
+use crate::threads;
+use columnar_exec::External;
+use columnar_exec::pipeline::{Morsel, Outcome, Pipeline, RowBlock, State, Worker};
+use pgrx::pg_sys;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Rows of groups from which on threads are worth their start.
+const ROWS_FOR_THREADS: u64 = 50_000;
+/// Morsels under way for each thread.
+const DEPTH: usize = 4;
+/// Partitions of a spill.
+const PARTITIONS: usize = 32;
+
+/// A pipeline at work.
+pub struct Run {
+    pub reader: Reader,
+    pipeline: Arc<Pipeline>,
+    engine: Engine,
+    /// Blocks that came before their turn; `None` for morsels without rows.
+    ready: BTreeMap<u64, Option<RowBlock>>,
+    /// Sequence number whose turn it is.
+    turn: u64,
+    in_flight: usize,
+    /// Morsels that may be under way; rises, so that a LIMIT reads little.
+    depth: usize,
+    exhausted: bool,
+    finished: Vec<State>,
+    pub spill: Option<Spill>,
+    /// Bytes written to temporary files.
+    pub spilled: u64,
+    limit: SpillLimit,
+    /// Threads used.
+    pub threads: usize,
+}
+
+enum Engine {
+    Here(Box<Worker<'static>>),
+    Threads(Pool),
+}
+
+impl Run {
+    /// Starts work. `external` must outlive the run.
+    pub fn start(
+        reader: Reader,
+        pipeline: Pipeline,
+        external: Option<&'static mut dyn External>,
+    ) -> Self {
+        let wanted = if pipeline.uses_external() || reader.rows_left() < ROWS_FOR_THREADS {
+            0
+        } else {
+            allowed_threads()
+        };
+        let pipeline = Arc::new(pipeline);
+        // SAFETY: reads settings.
+        #[allow(unsafe_code)]
+        let memory = unsafe { pg_sys::get_hash_memory_limit() };
+        // Tables are merged in the end, which takes their size once more.
+        let limit = SpillLimit { bytes: memory / (2 * wanted.max(1)), partitions: PARTITIONS };
+        let mut engine = None;
+        if wanted > 0 {
+            let pool = Pool::start(&pipeline, wanted, limit);
+            if pool.threads() > 0 {
+                engine = Some(Engine::Threads(pool));
+            }
+        }
+        let engine = engine.unwrap_or_else(|| {
+            Engine::Here(Box::new(Worker::new(Arc::clone(&pipeline), external)))
+        });
+        let threads = match &engine {
+            Engine::Here(_) => 0,
+            Engine::Threads(pool) => pool.threads(),
+        };
+        let turn = reader.next_sequence();
+        Self {
+            reader,
+            pipeline,
+            engine,
+            ready: BTreeMap::new(),
+            turn,
+            in_flight: 0,
+            depth: threads + 1,
+            exhausted: false,
+            finished: Vec::new(),
+            spill: None,
+            spilled: 0,
+            limit,
+            threads,
+        }
+    }
+
+    /// The pipeline.
+    pub fn pipeline(&self) -> &Arc<Pipeline> {
+        &self.pipeline
+    }
+
+    /// Ends the work and gives the reader back.
+    pub fn stop(self) -> Reader {
+        self.reader
+    }
+
+    /// The next block of rows, in the order of the table.
+    pub fn next_block(&mut self) -> Option<RowBlock> {
+        loop {
+            if let Some(entry) = self.ready.remove(&self.turn) {
+                self.turn += 1;
+                match entry {
+                    Some(block) => return Some(block),
+                    None => continue,
+                }
+            }
+            if !self.advance() {
+                return None;
+            }
+        }
+    }
+
+    /// Has all rows worked on and gives what the workers gathered; groups may also lie in [`Run::spill`].
+    pub fn gather(&mut self) -> Vec<State> {
+        while self.advance() {
+            // Nothing comes out but the states.
+            self.ready.clear();
+        }
+        match &mut self.engine {
+            Engine::Here(worker) => {
+                let state = core::mem::replace(&mut worker.state, State::Rows);
+                self.finished.push(state);
+            }
+            Engine::Threads(pool) => {
+                pool.close();
+                let mut left = self.threads;
+                while left > 0 {
+                    let Engine::Threads(pool) = &self.engine else { break };
+                    let reply = pool.wait();
+                    if let Some(state) = self.take(reply) {
+                        self.finished.push(state);
+                        left -= 1;
+                    }
+                }
+            }
+        }
+        core::mem::take(&mut self.finished)
+    }
+
+    /// Does some work; false when all is done.
+    fn advance(&mut self) -> bool {
+        if let Engine::Here(_) = self.engine {
+            let Some(morsel) = self.reader.next() else { return false };
+            self.work_here(morsel);
+            return true;
+        }
+        while !self.exhausted && self.in_flight < self.depth {
+            match self.reader.next() {
+                Some(morsel) => {
+                    self.submit(morsel, false);
+                    self.in_flight += 1;
+                }
+                None => self.exhausted = true,
+            }
+            self.take_replies();
+        }
+        self.depth = (self.depth + 1).min(self.threads * DEPTH);
+        if self.in_flight == 0 {
+            return false;
+        }
+        if let Engine::Threads(pool) = &self.engine {
+            let reply = pool.wait();
+            self.take(reply);
+        }
+        true
+    }
+
+    fn submit(&self, morsel: Morsel, urgent: bool) {
+        if let Engine::Threads(pool) = &self.engine {
+            pool.submit(morsel, urgent);
+        }
+    }
+
+    /// Takes what the threads have said meanwhile.
+    fn take_replies(&mut self) {
+        while let Engine::Threads(pool) = &self.engine {
+            let Some(reply) = pool.poll() else { return };
+            self.take(reply);
+        }
+    }
+
+    fn work_here(&mut self, mut morsel: Morsel) {
+        loop {
+            let Engine::Here(worker) = &mut self.engine else { return };
+            let outcome = worker.process(morsel).unwrap_or_else(|e| error::raise(&self.reader, &e));
+            match pool::spill(&mut worker.state, self.limit) {
+                Ok(None) => {}
+                Ok(Some(partitions)) => self.write_spill(partitions),
+                Err(e) => error::raise(&self.reader, &e),
+            }
+            match outcome {
+                Outcome::Wanting(wanting) => {
+                    morsel = wanting;
+                    self.reader.complete(&mut morsel);
+                }
+                other => return self.settle(other),
+            }
+        }
+    }
+
+    fn take(&mut self, reply: Reply) -> Option<State> {
+        match reply {
+            Reply::Outcome(Ok(Outcome::Wanting(mut morsel))) => {
+                self.reader.complete(&mut morsel);
+                self.submit(morsel, true);
+            }
+            Reply::Outcome(Ok(outcome)) => {
+                self.in_flight -= 1;
+                self.settle(outcome);
+            }
+            Reply::Outcome(Err(e)) => error::raise(&self.reader, &e),
+            Reply::Spilled(partitions) => self.write_spill(partitions),
+            Reply::Finished(state) => return Some(state),
+            Reply::Panicked(message) => error::panicked(&message),
+        }
+        None
+    }
+
+    fn settle(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Done(sequence) => {
+                self.reader.done(sequence);
+                self.ready.insert(sequence, None);
+            }
+            Outcome::Rows(block) => {
+                self.reader.done(block.sequence);
+                self.ready.insert(block.sequence, Some(block));
+            }
+            Outcome::Wanting(_) => {}
+        }
+    }
+
+    fn write_spill(&mut self, partitions: Vec<Vec<u8>>) {
+        self.spill.get_or_insert_with(|| Spill::new(PARTITIONS)).write(&partitions);
+    }
+
+    /// The limit on a worker's groups.
+    pub fn limit(&self) -> SpillLimit {
+        self.limit
+    }
+}
+
+/// Threads that the settings allow here: none in a parallel worker, which is a thread of its query already.
+fn allowed_threads() -> usize {
+    // SAFETY: reads a variable of the server.
+    #[allow(unsafe_code)]
+    let worker = unsafe { pg_sys::ParallelWorkerNumber } >= 0;
+    if worker { 0 } else { threads::limit() }
+}

@@ -1,0 +1,494 @@
+//! Reads a table as morsels, on the backend's thread: which rows are visible, and the stored bytes of the columns.
+//!
+//! A row group is cut where any of its columns' vectors ends, so that each morsel lies in one vector of every column. Rows
+//! of row pages are taken from the access method's slots, some thousand to a morsel.
+#![allow(unsafe_code)]
+
+use crate::am::group::{self, Group};
+use crate::am::scan::{self, Scan, Unit, rows};
+use crate::am::slot;
+use crate::ports;
+use columnar_exec::pipeline::Morsel;
+use columnar_exec::prune::{self, ColumnBounds};
+use columnar_exec::stored::{ColumnKind, SharedDictionary, StoredBatch, StoredColumn};
+use columnar_exec::{Column, Expr, Scalar};
+use columnar_format::{Encoding, FormatError};
+use core::cell::RefCell;
+use pgrx::pg_sys;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::gather::Gather;
+
+/// Rows of row pages in one morsel.
+const MORSEL_ROWS: usize = 8192;
+
+/// A column that a pipeline reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Index of the attribute, from 0.
+    pub attribute: usize,
+    /// How its values are held.
+    pub kind: ColumnKind,
+}
+
+/// Where the rows of a morsel came from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// Rows of a group from this one on.
+    Group(Rc<Group>, u32),
+    /// External TIDs, one a row.
+    Rows(Vec<pg_sys::ItemPointerData>),
+}
+
+/// Counters for EXPLAIN.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Row groups, and those that zone maps excluded.
+    pub groups: u64,
+    pub groups_skipped: u64,
+    /// Vectors' worth of rows in the groups that were read, and those that zone maps excluded.
+    pub vectors: u64,
+    pub vectors_skipped: u64,
+    /// Vectors of which the filters let no row pass, so that the other columns were not read.
+    pub vectors_emptied: u64,
+    /// Rows read from row pages.
+    pub page_rows: u64,
+    /// Visible rows read from groups.
+    pub group_rows: u64,
+    /// Bytes of column chunks that were copied from pages.
+    pub bytes: u64,
+}
+
+impl Counts {
+    /// Adds those of another scan of the same node.
+    pub fn add(&mut self, other: &Self) {
+        self.groups += other.groups;
+        self.groups_skipped += other.groups_skipped;
+        self.vectors += other.vectors;
+        self.vectors_skipped += other.vectors_skipped;
+        self.vectors_emptied += other.vectors_emptied;
+        self.page_rows += other.page_rows;
+        self.group_rows += other.group_rows;
+        self.bytes += other.bytes;
+    }
+}
+
+/// Reader of one table.
+pub struct Reader {
+    rel: pg_sys::Relation,
+    scan: pg_sys::TableScanDesc,
+    snapshot: pg_sys::Snapshot,
+    slot: *mut pg_sys::TupleTableSlot,
+    requests: Vec<Request>,
+    kinds: Arc<[ColumnKind]>,
+    table_columns: Arc<[usize]>,
+    filters: Vec<Expr>,
+    params: Vec<Scalar>,
+    /// Columns brought with every morsel, and those brought when rows have passed the filters.
+    first: Vec<usize>,
+    second: Vec<usize>,
+    units: VecDeque<Unit>,
+    group: Option<OpenGroup>,
+    pages_open: bool,
+    sequence: u64,
+    origins: HashMap<u64, Origin>,
+    /// Whether `origins` is kept.
+    keep_origins: bool,
+    /// Morsels that were brought without the second columns.
+    pending: HashMap<u64, Pending>,
+    /// Morsels brought without the second columns, and those of them that wanted the second.
+    tried: u64,
+    wanted: u64,
+    pub counts: Counts,
+}
+
+/// The columns of a group.
+struct Opened {
+    group: Rc<Group>,
+    /// By request; `None` where the column is younger than the group.
+    columns: Vec<Option<Rc<group::Column>>>,
+    dictionaries: RefCell<Vec<Option<Arc<SharedDictionary>>>>,
+}
+
+/// A morsel that was brought without the second columns.
+struct Pending {
+    opened: Rc<Opened>,
+    start: u32,
+}
+
+/// A group that is being read.
+struct OpenGroup {
+    opened: Rc<Opened>,
+    /// Visible rows, ascending; `None` where all are.
+    visible: Option<Vec<u32>>,
+    /// How many of `visible` lie before the next morsel.
+    visible_before: usize,
+    /// First row of each morsel, and the group's rows.
+    cuts: Vec<u32>,
+    next: usize,
+}
+
+impl Reader {
+    /// Starts a scan; nothing is read yet.
+    ///
+    /// # Safety
+    /// `rel` stays open and `snapshot` registered until [`Reader::end`] or the end of the transaction.
+    pub unsafe fn begin(
+        rel: pg_sys::Relation,
+        snapshot: pg_sys::Snapshot,
+        requests: Vec<Request>,
+        keep_origins: bool,
+    ) -> Self {
+        use pg_sys::ScanOptions as Options;
+        // SAFETY: as the caller's.
+        let (scan, slot) = unsafe {
+            let flags =
+                Options::SO_TYPE_SEQSCAN | Options::SO_ALLOW_STRAT | Options::SO_ALLOW_PAGEMODE;
+            let none = core::ptr::null_mut();
+            let scan = scan::begin(rel, snapshot, 0, none, core::ptr::null_mut(), flags);
+            (scan, pg_sys::MakeSingleTupleTableSlot((*rel).rd_att, slot::ops()))
+        };
+        let kinds = requests.iter().map(|request| request.kind).collect();
+        let table_columns = requests.iter().map(|request| request.attribute).collect();
+        let mut reader = Self {
+            rel,
+            scan,
+            snapshot,
+            slot,
+            requests,
+            kinds,
+            table_columns,
+            filters: Vec::new(),
+            params: Vec::new(),
+            first: Vec::new(),
+            second: Vec::new(),
+            units: VecDeque::new(),
+            group: None,
+            pages_open: false,
+            sequence: 0,
+            origins: HashMap::new(),
+            keep_origins,
+            pending: HashMap::new(),
+            tried: 0,
+            wanted: 0,
+            counts: Counts::default(),
+        };
+        reader.take_units();
+        reader
+    }
+
+    fn take_units(&mut self) {
+        // SAFETY: the scan is alive and nothing else refers to its state.
+        self.units = unsafe { Scan::state(self.scan) }.take_units().into();
+        self.group = None;
+        self.pages_open = false;
+        self.counts.groups +=
+            self.units.iter().filter(|u| matches!(u, Unit::Group(_))).count() as u64;
+    }
+
+    /// Says what filters the rows will meet, for zone maps, and which columns are read before and after them.
+    pub fn set_filters(
+        &mut self,
+        filters: Vec<Expr>,
+        params: Vec<Scalar>,
+        (first, second): (Vec<usize>, Vec<usize>),
+    ) {
+        (self.filters, self.params) = (filters, params);
+        (self.first, self.second) = (first, second);
+        if self.filters.is_empty() {
+            self.first.append(&mut self.second);
+        }
+    }
+
+    /// Starts over, with the filters to be set again.
+    pub fn restart(&mut self) {
+        // SAFETY: the scan is alive.
+        unsafe { scan::rescan(self.scan, core::ptr::null_mut(), false, false, false) };
+        self.take_units();
+        self.origins.clear();
+    }
+
+    /// Ends the scan.
+    pub fn end(self) {
+        // SAFETY: both were made by `begin`.
+        unsafe {
+            scan::end(self.scan);
+            pg_sys::ExecDropSingleTupleTableSlot(self.slot);
+        }
+    }
+
+    /// Column kinds, by request.
+    pub fn kinds(&self) -> (Arc<[ColumnKind]>, Arc<[usize]>) {
+        (Arc::clone(&self.kinds), Arc::clone(&self.table_columns))
+    }
+
+    /// Rows of the groups that are still to be read.
+    pub fn rows_left(&self) -> u64 {
+        self.units.iter().map(Unit::group_rows).sum()
+    }
+
+    /// The sequence number of the next morsel.
+    pub fn next_sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Raises the ERROR for stored bytes of a column that are damaged.
+    pub fn damaged(&self, attribute: usize, error: &FormatError) -> ! {
+        super::error::damaged(self.rel, attribute, error)
+    }
+
+    /// Where a morsel's rows came from, if that is kept.
+    pub fn origin(&self, sequence: u64) -> Option<&Origin> {
+        self.origins.get(&sequence)
+    }
+
+    /// Forgets where a morsel's rows came from.
+    pub fn forget(&mut self, sequence: u64) {
+        self.origins.remove(&sequence);
+    }
+
+    /// The TID of a row of a morsel whose origin is kept.
+    pub fn tid(&self, sequence: u64, place: u32) -> Option<pg_sys::ItemPointerData> {
+        match self.origins.get(&sequence)? {
+            // SAFETY: the group belongs to the open relation.
+            Origin::Group(group, first) => unsafe { group.tid_of(self.rel, first + place) },
+            Origin::Rows(tids) => tids.get(place as usize).copied(),
+        }
+    }
+
+    /// The next morsel.
+    pub fn next(&mut self) -> Option<Morsel> {
+        loop {
+            pgrx::check_for_interrupts!();
+            if self.group.is_some() {
+                if let Some(morsel) = self.next_of_group() {
+                    return Some(morsel);
+                }
+                self.group = None;
+            } else if self.pages_open {
+                if let Some(morsel) = self.next_of_pages() {
+                    return Some(morsel);
+                }
+                self.pages_open = false;
+            }
+            match self.units.pop_front()? {
+                Unit::Group(group) => self.open_group(group),
+                pages @ Unit::Pages { .. } => {
+                    // SAFETY: the scan is alive and nothing else refers to its state.
+                    unsafe { Scan::state(self.scan) }.set_unit(pages);
+                    self.pages_open = true;
+                }
+            }
+        }
+    }
+
+    fn open_group(&mut self, group: Rc<Group>) {
+        let columns: Vec<_> =
+            self.requests.iter().map(|request| group.column(self.rel, request.attribute)).collect();
+        let bounds = |column: usize| {
+            let meta = &columns[column].as_ref()?.meta;
+            Some(ColumnBounds {
+                min: meta.min.clone(),
+                max: meta.max.clone(),
+                nulls: meta.null_count,
+                rows: meta.rows,
+                order: meta.spec.order,
+            })
+        };
+        if self.filters.iter().any(|f| !prune::may_match(f, &bounds, &self.params)) {
+            self.counts.groups_skipped += 1;
+            return;
+        }
+        let mut visible = Vec::new();
+        // SAFETY: the group belongs to the open relation; the snapshot is alive.
+        unsafe {
+            rows::visible(self.rel, &group, 0, group.rows(), self.snapshot, &mut visible);
+        }
+        self.counts.group_rows += visible.len() as u64;
+        let all = visible.len() == group.rows() as usize;
+        let mut cuts: Vec<u32> =
+            columns.iter().flatten().flat_map(|column| column.starts.iter().copied()).collect();
+        if cuts.is_empty() {
+            cuts.extend((0..group.rows()).step_by(MORSEL_ROWS));
+        }
+        cuts.push(group.rows());
+        cuts.sort_unstable();
+        cuts.dedup();
+        self.counts.vectors += cuts.len() as u64 - 1;
+        let dictionaries = RefCell::new(vec![None; columns.len()]);
+        self.group = Some(OpenGroup {
+            opened: Rc::new(Opened { group, columns, dictionaries }),
+            visible: (!all).then_some(visible),
+            visible_before: 0,
+            cuts,
+            next: 0,
+        });
+    }
+
+    fn next_of_group(&mut self) -> Option<Morsel> {
+        loop {
+            let open = self.group.as_mut()?;
+            let (start, end) = (*open.cuts.get(open.next)?, *open.cuts.get(open.next + 1)?);
+            open.next += 1;
+            let selection = match &open.visible {
+                None => None,
+                Some(visible) => {
+                    let from = open.visible_before;
+                    let until = from + visible[from..].partition_point(|&row| row < end);
+                    open.visible_before = until;
+                    if from == until {
+                        continue;
+                    }
+                    let all = until - from == (end - start) as usize;
+                    (!all).then(|| visible[from..until].iter().map(|row| row - start).collect())
+                }
+            };
+            let opened = open.opened.clone();
+            if self.excluded(&opened, start) {
+                self.counts.vectors_skipped += 1;
+                continue;
+            }
+            let lazy = !self.second.is_empty() && self.wanted * 2 <= self.tried;
+            let mut batch = StoredBatch {
+                rows: (end - start) as usize,
+                columns: self.requests.iter().map(|_| StoredColumn::Absent).collect(),
+                kinds: Arc::clone(&self.kinds),
+                table_columns: Arc::clone(&self.table_columns),
+            };
+            self.bring(&opened, start, false, &mut batch);
+            if !lazy {
+                self.bring(&opened, start, true, &mut batch);
+            }
+            let sequence = self.sequence;
+            self.sequence += 1;
+            if self.keep_origins {
+                self.origins.insert(sequence, Origin::Group(opened.group.clone(), start));
+            }
+            if lazy {
+                self.tried += 1;
+                self.pending.insert(sequence, Pending { opened, start });
+            }
+            return Some(Morsel { sequence, batch, selection, filtered: false, complete: !lazy });
+        }
+    }
+
+    /// Whether zone maps of the vectors that begin at or before a row exclude all rows of a morsel.
+    fn excluded(&self, opened: &Opened, start: u32) -> bool {
+        let bounds = |column: usize| {
+            let column = opened.columns[column].as_ref()?;
+            let meta = column.meta.vectors.get(column.locate(start).0)?;
+            Some(ColumnBounds {
+                min: meta.min.clone(),
+                max: meta.max.clone(),
+                nulls: meta.null_count,
+                rows: meta.rows,
+                order: column.meta.spec.order,
+            })
+        };
+        self.filters.iter().any(|f| !prune::may_match(f, &bounds, &self.params))
+    }
+
+    /// Copies the stored bytes of the first or the second columns into a batch.
+    fn bring(&mut self, opened: &Opened, start: u32, second: bool, batch: &mut StoredBatch) {
+        let wanted = if second { &self.second } else { &self.first };
+        for &at in wanted {
+            let attribute = self.requests[at].attribute;
+            let Some(column) = &opened.columns[at] else {
+                let value = self.missing(self.requests[at]);
+                batch.columns[at] = StoredColumn::Ready(Column::constant(value, batch.rows));
+                continue;
+            };
+            let (vector, first) = column.locate(start);
+            let meta = column.meta.vectors[vector].clone();
+            let section = meta.section;
+            let group = &opened.group;
+            let read = |offset, len| group.section(self.rel, attribute, column, offset, len);
+            let dictionary = (meta.encoding == Encoding::Dictionary)
+                .then(|| column.meta.dictionary.as_ref())
+                .flatten()
+                .map(|stored| {
+                    let mut dictionaries = opened.dictionaries.borrow_mut();
+                    let shared = dictionaries[at].get_or_insert_with(|| {
+                        let bytes = read(stored.offset, stored.len);
+                        self.counts.bytes += bytes.len() as u64;
+                        Arc::new(SharedDictionary::new(column.meta.spec, *stored, bytes))
+                    });
+                    Arc::clone(shared)
+                });
+            let bytes = read(section.offset, section.len);
+            self.counts.bytes += bytes.len() as u64;
+            batch.columns[at] =
+                StoredColumn::Vector { spec: column.meta.spec, meta, bytes, dictionary, first };
+        }
+    }
+
+    /// Brings the second columns of a morsel of which rows have passed the filters.
+    pub fn complete(&mut self, morsel: &mut Morsel) {
+        if let Some(Pending { opened, start }) = self.pending.remove(&morsel.sequence) {
+            self.wanted += 1;
+            self.bring(&opened, start, true, &mut morsel.batch);
+        }
+        morsel.complete = true;
+    }
+
+    /// Notes that a morsel is done with.
+    pub fn done(&mut self, sequence: u64) {
+        if self.pending.remove(&sequence).is_some() {
+            self.counts.vectors_emptied += 1;
+        }
+    }
+
+    /// The default of a column that was added after a group was written.
+    fn missing(&self, request: Request) -> Scalar {
+        // SAFETY: the attribute is one of the relation's.
+        unsafe {
+            let desc = (*self.rel).rd_att;
+            let mut is_null = true;
+            let datum =
+                pg_sys::getmissingattr(desc, request.attribute as i32 + 1, &raw mut is_null);
+            let attribute = &*ports::TupleDescAttr(desc, request.attribute);
+            super::gather::scalar(attribute.attlen, request.kind, datum, is_null)
+        }
+    }
+
+    /// Rows of row pages as columns.
+    fn next_of_pages(&mut self) -> Option<Morsel> {
+        let mut gather = Gather::new(&self.requests);
+        let mut tids = Vec::new();
+        // SAFETY: the scan, its relation and the slot are alive; values of a slot are good until it is filled again.
+        unsafe {
+            let desc = (*self.rel).rd_att;
+            let forward = pg_sys::ScanDirection::ForwardScanDirection;
+            while gather.rows() < MORSEL_ROWS && !gather.is_full() {
+                if !scan::getnextslot(self.scan, forward, self.slot) {
+                    // Asked again, the scan would begin anew.
+                    self.pages_open = false;
+                    break;
+                }
+                gather.push(desc, self.slot);
+                if self.keep_origins {
+                    tids.push((*self.slot).tts_tid);
+                }
+            }
+        }
+        if gather.rows() == 0 {
+            return None;
+        }
+        self.counts.page_rows += gather.rows() as u64;
+        let sequence = self.sequence;
+        self.sequence += 1;
+        if self.keep_origins {
+            self.origins.insert(sequence, Origin::Rows(tids));
+        }
+        let (rows, columns) = gather.finish();
+        let batch = StoredBatch {
+            rows,
+            columns: columns.into_iter().map(StoredColumn::Ready).collect(),
+            kinds: Arc::clone(&self.kinds),
+            table_columns: Arc::clone(&self.table_columns),
+        };
+        Some(Morsel { sequence, batch, selection: None, filtered: false, complete: true })
+    }
+}

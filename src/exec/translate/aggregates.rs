@@ -1,0 +1,273 @@
+//! Aggregates that are folded over batches.
+//!
+//! Does not qualify: ORDER BY among the arguments, ordered-set aggregates, partial aggregation of core's own nodes, functions
+//! not listed here, arguments whose data is not ordered or equal as their values are.
+
+use super::finish::{Finish, Spread};
+use super::functions::function_name;
+use super::lists;
+use super::refusal::Refusal;
+use super::types::{DataClass, ValueType, type_name};
+use super::{Translator, Typed, result_of};
+use columnar_exec::Expr;
+use columnar_exec::agg::{AggKind, AggSpec, NumType};
+use pgrx::pg_sys;
+
+/// An aggregate, its arguments, and how its result is made.
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    /// What is folded.
+    pub spec: AggSpec,
+    /// The argument; none of count(*).
+    pub arg: Option<Expr>,
+    /// FILTER.
+    pub condition: Option<Expr>,
+    /// The result.
+    pub finish: Finish,
+}
+
+/// `AGGKIND_NORMAL`.
+const NORMAL: u8 = b'n';
+
+/// Functions by what they fold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Function {
+    Sum(Number),
+    Avg(Number),
+    Spread(Number, Spread),
+    Min,
+    Max,
+    Plain(AggKind),
+}
+
+/// Argument types of sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Number {
+    /// smallint and int: their sum is a bigint.
+    Int,
+    /// Their sum is numeric.
+    Int8,
+    Float4,
+    Float8,
+    Numeric,
+}
+
+impl Translator {
+    /// The aggregate, with arguments that kernels or PostgreSQL evaluate.
+    pub fn aggregate(&mut self, aggref: *mut pg_sys::Aggref) -> Result<Aggregate, Refusal> {
+        let mark = self.mark();
+        self.outside = true;
+        // SAFETY: the node is a live part of a plan or a query.
+        let answer = self.fold(unsafe { &*aggref });
+        if answer.is_err() {
+            self.reset(&mark);
+        }
+        answer
+    }
+
+    fn fold(&mut self, aggref: &pg_sys::Aggref) -> Result<Aggregate, Refusal> {
+        let refuse = |why| Err(Refusal::AggregateFunction(function_name(aggref.aggfnoid), why));
+        if aggref.aggkind as u8 != NORMAL {
+            return refuse("ordered-set aggregate");
+        }
+        if !aggref.aggorder.is_null() {
+            return refuse("ORDER BY among its arguments");
+        }
+        if aggref.aggsplit != pg_sys::AggSplit::AGGSPLIT_SIMPLE {
+            return refuse("partial aggregation");
+        }
+        if aggref.agglevelsup != 0 {
+            return refuse("belongs to an outer query");
+        }
+        let condition = match aggref.aggfilter.is_null() {
+            true => None,
+            false => Some(self.any(aggref.aggfilter.cast())?.expr),
+        };
+        let filtered = condition.is_some();
+        if aggref.aggstar {
+            if aggref.aggfnoid.to_u32() != pg_sys::F_COUNT_ {
+                return refuse("not folded in batches");
+            }
+            let spec = AggSpec { kind: AggKind::CountStar, distinct: None, filtered };
+            return Ok(Aggregate { spec, arg: None, condition, finish: Finish::COUNT });
+        }
+        let Some(function) = function(aggref.aggfnoid.to_u32()) else {
+            return refuse("not folded in batches");
+        };
+        // SAFETY: the arguments of a live node.
+        let [arg] = unsafe { lists::nodes(aggref.args) }[..] else {
+            return refuse("has not one argument");
+        };
+        // SAFETY: the arguments of an aggregate are target entries.
+        let mut arg = self.any(unsafe { (*arg.cast::<pg_sys::TargetEntry>()).expr.cast() })?;
+        if arg.value == ValueType::Text {
+            arg.collation = aggref.inputcollid;
+        }
+        let (kind, finish) = kind_of(function, &arg)?;
+        let distinct = match aggref.aggdistinct.is_null() {
+            true => None,
+            // PostgreSQL adds distinct floats in their order.
+            false if sums_floats(kind) => return refuse("DISTINCT of floats"),
+            false => Some(arg.key()?),
+        };
+        let spec = AggSpec { kind, distinct, filtered };
+        Ok(Aggregate { spec, arg: Some(arg.expr), condition, finish })
+    }
+}
+
+fn sums_floats(kind: AggKind) -> bool {
+    matches!(
+        kind,
+        AggKind::Sum(NumType::Float)
+            | AggKind::Avg(NumType::Float)
+            | AggKind::Moments(NumType::Float)
+    )
+}
+
+/// What is folded, and what is made of it.
+fn kind_of(function: Function, arg: &Typed) -> Result<(AggKind, Finish), Refusal> {
+    Ok(match function {
+        Function::Sum(number) => {
+            let numbers = numbers(number, arg)?;
+            let finish = match number {
+                Number::Int => Finish::SumInt8,
+                Number::Int8 => Finish::Value(ValueType::Decimal { scale: 0 }),
+                Number::Float4 => Finish::SumFloat4,
+                Number::Float8 => Finish::Value(ValueType::Float8),
+                Number::Numeric => Finish::Value(arg.value),
+            };
+            (AggKind::Sum(numbers), finish)
+        }
+        Function::Avg(number) => {
+            let numbers = numbers(number, arg)?;
+            let float = numbers == NumType::Float;
+            let finish = if float { Finish::AvgFloat } else { Finish::AvgNumeric };
+            (AggKind::Avg(numbers), finish)
+        }
+        Function::Spread(number, spread) => {
+            let numbers = numbers(number, arg)?;
+            let float = numbers == NumType::Float;
+            (AggKind::Moments(numbers), Finish::Moments { float, spread })
+        }
+        Function::Min => (AggKind::Min(arg.order()?), Finish::Value(arg.value)),
+        Function::Max => (AggKind::Max(arg.order()?), Finish::Value(arg.value)),
+        Function::Plain(kind) => {
+            let finish = match kind {
+                AggKind::Count => Finish::COUNT,
+                _ => Finish::Value(arg.value),
+            };
+            (kind, finish)
+        }
+    })
+}
+
+/// The kind of the numbers that are summed.
+fn numbers(number: Number, arg: &Typed) -> Result<NumType, Refusal> {
+    match (number, arg.value) {
+        (Number::Int | Number::Int8, value) if value.class() == DataClass::Int => Ok(NumType::Int),
+        (Number::Float4 | Number::Float8, value) if value.class() == DataClass::Float => {
+            Ok(NumType::Float)
+        }
+        (Number::Numeric, ValueType::Decimal { scale }) => Ok(NumType::Decimal(scale)),
+        _ => Err(Refusal::Type(type_name(arg.type_id))),
+    }
+}
+
+/// What a function folds, by its oid in pg_catalog.
+fn function(function: u32) -> Option<Function> {
+    moments(function).or_else(|| extreme(function)).or_else(|| {
+        Some(match function {
+            pg_sys::F_COUNT_ANY => Function::Plain(AggKind::Count),
+            pg_sys::F_SUM_INT2 | pg_sys::F_SUM_INT4 => Function::Sum(Number::Int),
+            pg_sys::F_SUM_INT8 => Function::Sum(Number::Int8),
+            pg_sys::F_SUM_FLOAT4 => Function::Sum(Number::Float4),
+            pg_sys::F_SUM_FLOAT8 => Function::Sum(Number::Float8),
+            pg_sys::F_SUM_NUMERIC => Function::Sum(Number::Numeric),
+            pg_sys::F_AVG_INT2 | pg_sys::F_AVG_INT4 => Function::Avg(Number::Int),
+            pg_sys::F_AVG_INT8 => Function::Avg(Number::Int8),
+            pg_sys::F_AVG_FLOAT4 => Function::Avg(Number::Float4),
+            pg_sys::F_AVG_FLOAT8 => Function::Avg(Number::Float8),
+            pg_sys::F_AVG_NUMERIC => Function::Avg(Number::Numeric),
+            pg_sys::F_BOOL_AND | pg_sys::F_EVERY => Function::Plain(AggKind::BoolAnd),
+            pg_sys::F_BOOL_OR => Function::Plain(AggKind::BoolOr),
+            pg_sys::F_BIT_AND_INT2 | pg_sys::F_BIT_AND_INT4 | pg_sys::F_BIT_AND_INT8 => {
+                Function::Plain(AggKind::BitAnd)
+            }
+            pg_sys::F_BIT_OR_INT2 | pg_sys::F_BIT_OR_INT4 | pg_sys::F_BIT_OR_INT8 => {
+                Function::Plain(AggKind::BitOr)
+            }
+            pg_sys::F_BIT_XOR_INT2 | pg_sys::F_BIT_XOR_INT4 | pg_sys::F_BIT_XOR_INT8 => {
+                Function::Plain(AggKind::BitXor)
+            }
+            _ => return None,
+        })
+    })
+}
+
+/// min() and max() of types whose data is ordered as they are.
+fn extreme(function: u32) -> Option<Function> {
+    const MAX_OID: u32 = pg_sys::F_MAX_OID.to_u32();
+    const MIN_OID: u32 = pg_sys::F_MIN_OID.to_u32();
+    match function {
+        pg_sys::F_MAX_INT2
+        | pg_sys::F_MAX_INT4
+        | pg_sys::F_MAX_INT8
+        | pg_sys::F_MAX_FLOAT4
+        | pg_sys::F_MAX_FLOAT8
+        | pg_sys::F_MAX_NUMERIC
+        | pg_sys::F_MAX_MONEY
+        | pg_sys::F_MAX_DATE
+        | pg_sys::F_MAX_TIME
+        | pg_sys::F_MAX_TIMESTAMP
+        | pg_sys::F_MAX_TIMESTAMPTZ
+        | pg_sys::F_MAX_TEXT
+        | MAX_OID => Some(Function::Max),
+        pg_sys::F_MIN_INT2
+        | pg_sys::F_MIN_INT4
+        | pg_sys::F_MIN_INT8
+        | pg_sys::F_MIN_FLOAT4
+        | pg_sys::F_MIN_FLOAT8
+        | pg_sys::F_MIN_NUMERIC
+        | pg_sys::F_MIN_MONEY
+        | pg_sys::F_MIN_DATE
+        | pg_sys::F_MIN_TIME
+        | pg_sys::F_MIN_TIMESTAMP
+        | pg_sys::F_MIN_TIMESTAMPTZ
+        | pg_sys::F_MIN_TEXT
+        | MIN_OID => Some(Function::Min),
+        _ => None,
+    }
+}
+
+/// Variances and deviations.
+macro_rules! spreads {
+    ($function:expr; $($number:ident: [$($var_samp:ident)*] [$stddev:ident $stddev_samp:ident] $var_pop:ident $stddev_pop:ident)*) => {
+        match $function {
+            $(
+                $(pg_sys::$var_samp)|* => Some(Function::Spread(Number::$number, Spread::VarSamp)),
+                pg_sys::$stddev | pg_sys::$stddev_samp => {
+                    Some(Function::Spread(Number::$number, Spread::StddevSamp))
+                }
+                pg_sys::$var_pop => Some(Function::Spread(Number::$number, Spread::VarPop)),
+                pg_sys::$stddev_pop => Some(Function::Spread(Number::$number, Spread::StddevPop)),
+            )*
+            _ => None,
+        }
+    };
+}
+
+fn moments(function: u32) -> Option<Function> {
+    spreads!(function;
+        Int: [F_VARIANCE_INT2 F_VAR_SAMP_INT2] [F_STDDEV_INT2 F_STDDEV_SAMP_INT2] F_VAR_POP_INT2 F_STDDEV_POP_INT2
+        Int: [F_VARIANCE_INT4 F_VAR_SAMP_INT4] [F_STDDEV_INT4 F_STDDEV_SAMP_INT4] F_VAR_POP_INT4 F_STDDEV_POP_INT4
+        Int8: [F_VARIANCE_INT8 F_VAR_SAMP_INT8] [F_STDDEV_INT8 F_STDDEV_SAMP_INT8] F_VAR_POP_INT8 F_STDDEV_POP_INT8
+        Float4: [F_VARIANCE_FLOAT4 F_VAR_SAMP_FLOAT4] [F_STDDEV_FLOAT4 F_STDDEV_SAMP_FLOAT4] F_VAR_POP_FLOAT4 F_STDDEV_POP_FLOAT4
+        Float8: [F_VARIANCE_FLOAT8 F_VAR_SAMP_FLOAT8] [F_STDDEV_FLOAT8 F_STDDEV_SAMP_FLOAT8] F_VAR_POP_FLOAT8 F_STDDEV_POP_FLOAT8
+        Numeric: [F_VARIANCE_NUMERIC F_VAR_SAMP_NUMERIC] [F_STDDEV_NUMERIC F_STDDEV_SAMP_NUMERIC] F_VAR_POP_NUMERIC F_STDDEV_POP_NUMERIC
+    )
+}
+
+/// The type of an aggregate's result as values of batches hold it, for HAVING and sorting above.
+pub fn result_type(aggref: *mut pg_sys::Aggref) -> Result<ValueType, Refusal> {
+    result_of(aggref.cast()).map(|(value, _, _)| value)
+}
