@@ -44,7 +44,7 @@ pub fn map<T: Sync, R: Send>(items: &[T], apply: impl Fn(&T) -> R + Sync) -> Vec
         }
     };
     std::thread::scope(|scope| {
-        let blocked = SignalsBlocked::new();
+        let blocked = SignalsBlocked::block();
         let threads: Vec<_> = (0..helpers)
             .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok())
             .collect();
@@ -66,7 +66,7 @@ pub struct SignalsBlocked(libc::sigset_t);
 #[allow(unsafe_code)]
 impl SignalsBlocked {
     /// Blocks them.
-    pub fn new() -> Self {
+    pub fn block() -> Self {
         // SAFETY: the sets are initialised by the calls that fill them.
         unsafe {
             let mut all = core::mem::zeroed();
@@ -81,7 +81,7 @@ impl SignalsBlocked {
 #[allow(unsafe_code)]
 impl Drop for SignalsBlocked {
     fn drop(&mut self) {
-        // SAFETY: restores the mask that `new` read.
+        // SAFETY: restores the mask that `block` read.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, core::ptr::null_mut());
         }

@@ -267,6 +267,13 @@ CREATE UNLOGGED TABLE u (a int PRIMARY KEY, b text);
 INSERT INTO u SELECT i, 'x' FROM generate_series(1, 300) i;
 UPDATE u SET b = 'y' WHERE a < 10;
 SELECT b, count(*) FROM u GROUP BY b ORDER BY b;
+-- rows that come after a rewrite in the same transaction
+CREATE TABLE w (a int, b int);
+INSERT INTO w SELECT i, i FROM generate_series(1, 300) i;
+BEGIN; ALTER TABLE w ALTER b TYPE bigint; INSERT INTO w SELECT i, i FROM generate_series(301, 700) i; COMMIT;
+SELECT count(*), sum(a), sum(b) FROM w;
+BEGIN; INSERT INTO w SELECT i, i FROM generate_series(701, 720) i; SAVEPOINT s; ALTER TABLE w ADD c int GENERATED ALWAYS AS (a + 1) STORED; INSERT INTO w SELECT i, i FROM generate_series(1, 50) i; ROLLBACK TO s; INSERT INTO w SELECT i, i FROM generate_series(721, 800) i; COMMIT;
+SELECT count(*), sum(a), sum(b) FROM w;
 SET default_table_access_method = heap;
 SET client_min_messages = warning;
 DROP SCHEMA ddl CASCADE;

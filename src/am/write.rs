@@ -169,6 +169,14 @@ unsafe fn page_quota(rel: pg_sys::Relation, rows: usize) -> usize {
             allowed: unsafe { may_buffer(rel) },
             buffer: None,
         });
+        // SAFETY: as above.
+        let relid = unsafe { (*rel).rd_id };
+        if writer.relid != relid {
+            // A rewrite filled this file as another table's, which is gone.
+            writer.relid = relid;
+            // SAFETY: as above.
+            writer.allowed = unsafe { may_buffer(rel) };
+        }
         if !writer.allowed {
             return rows;
         }

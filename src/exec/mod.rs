@@ -4,7 +4,7 @@
 //! plan/        paths and plans: which parts of a query run in batches
 //! node/        the plan nodes at run time
 //! translate/   PostgreSQL's expressions to kernels
-//! source       a table as morsels      gather   row pages as columns
+//! source       a table as morsels      gather   row pages as columns      metadata   what is known without reading
 //! run          drives a pipeline       pool     its threads      spill   its temporary files
 //! ```
 //!
@@ -12,6 +12,7 @@
 
 pub mod error;
 pub mod gather;
+pub mod metadata;
 pub mod node;
 pub mod plan;
 pub mod pool;
@@ -20,12 +21,8 @@ pub mod source;
 pub mod spill;
 pub mod translate;
 
-/// Installs the planner hooks, and in a parallel worker the methods of the plans it may be handed.
+/// Installs the planner hooks.
 pub fn register() {
     plan::register();
-    // SAFETY: reads a variable of the server.
-    #[allow(unsafe_code)]
-    if unsafe { pgrx::pg_sys::InitializingParallelWorker } {
-        node::register_in_worker();
-    }
+    node::define_setting();
 }

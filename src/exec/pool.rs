@@ -71,7 +71,7 @@ impl Pool {
             cancelled: AtomicBool::new(false),
         });
         let (sender, replies) = channel();
-        let blocked = SignalsBlocked::new();
+        let blocked = SignalsBlocked::block();
         let threads = (0..threads)
             .filter_map(|_| {
                 let (shared, sender) = (Arc::clone(&shared), sender.clone());

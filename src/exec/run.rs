@@ -15,6 +15,8 @@ use std::sync::Arc;
 const ROWS_FOR_THREADS: u64 = 50_000;
 /// Morsels under way for each thread.
 const DEPTH: usize = 4;
+/// What a worker's groups may take whatever the settings are: less would be little more than the buffers of one batch.
+const LEAST_MEMORY: usize = 2 << 20;
 /// Partitions of a spill.
 const PARTITIONS: usize = 32;
 
@@ -36,11 +38,15 @@ pub struct Run {
     /// Bytes written to temporary files.
     pub spilled: u64,
     limit: SpillLimit,
+    /// Threads that the settings allow.
+    allowed: usize,
     /// Threads used.
     pub threads: usize,
 }
 
 enum Engine {
+    /// No morsel has come yet, and none may come: zone maps exclude groups, and metadata answers for them.
+    Idle(Option<&'static mut dyn External>),
     Here(Box<Worker<'static>>),
     Threads(Pool),
 }
@@ -61,38 +67,43 @@ impl Run {
         // SAFETY: reads settings.
         #[allow(unsafe_code)]
         let memory = unsafe { pg_sys::get_hash_memory_limit() };
-        // Tables are merged in the end, which takes their size once more.
-        let limit = SpillLimit { bytes: memory / (2 * wanted.max(1)), partitions: PARTITIONS };
-        let mut engine = None;
-        if wanted > 0 {
-            let pool = Pool::start(&pipeline, wanted, limit);
-            if pool.threads() > 0 {
-                engine = Some(Engine::Threads(pool));
-            }
-        }
-        let engine = engine.unwrap_or_else(|| {
-            Engine::Here(Box::new(Worker::new(Arc::clone(&pipeline), external)))
-        });
-        let threads = match &engine {
-            Engine::Here(_) => 0,
-            Engine::Threads(pool) => pool.threads(),
+        let limit = SpillLimit {
+            bytes: (memory / wanted.max(1)).max(LEAST_MEMORY),
+            partitions: PARTITIONS,
         };
         let turn = reader.next_sequence();
         Self {
             reader,
             pipeline,
-            engine,
+            engine: Engine::Idle(external),
             ready: BTreeMap::new(),
             turn,
             in_flight: 0,
-            depth: threads + 1,
+            depth: 0,
             exhausted: false,
             finished: Vec::new(),
             spill: None,
             spilled: 0,
             limit,
-            threads,
+            allowed: wanted,
+            threads: 0,
         }
+    }
+
+    /// Starts threads if there is enough for them to do, fewer where the system gives no more; otherwise work is done here.
+    fn set_out(&mut self) {
+        let Engine::Idle(external) = &mut self.engine else { return };
+        let external = external.take();
+        if self.allowed > 0 && self.reader.rows_left() >= ROWS_FOR_THREADS {
+            let pool = Pool::start(&self.pipeline, self.allowed, self.limit);
+            self.threads = pool.threads();
+            if self.threads > 0 {
+                self.depth = self.threads + 1;
+                self.engine = Engine::Threads(pool);
+                return;
+            }
+        }
+        self.engine = Engine::Here(Box::new(Worker::new(Arc::clone(&self.pipeline), external)));
     }
 
     /// The pipeline.
@@ -127,7 +138,10 @@ impl Run {
             // Nothing comes out but the states.
             self.ready.clear();
         }
+        self.set_out();
+        self.finished.extend(self.reader.take_summaries().map(State::Aggregate));
         match &mut self.engine {
+            Engine::Idle(_) => {}
             Engine::Here(worker) => {
                 let state = core::mem::replace(&mut worker.state, State::Rows);
                 self.finished.push(state);
@@ -150,13 +164,19 @@ impl Run {
 
     /// Does some work; false when all is done.
     fn advance(&mut self) -> bool {
-        if let Engine::Here(_) = self.engine {
-            let Some(morsel) = self.reader.next() else { return false };
-            self.work_here(morsel);
+        if let Engine::Here(_) | Engine::Idle(_) = self.engine {
+            let Some(morsel) = self.reader.next_morsel() else { return false };
+            self.set_out();
+            if let Engine::Threads(_) = self.engine {
+                self.submit(morsel, false);
+                self.in_flight += 1;
+            } else {
+                self.work_here(morsel);
+            }
             return true;
         }
         while !self.exhausted && self.in_flight < self.depth {
-            match self.reader.next() {
+            match self.reader.next_morsel() {
                 Some(morsel) => {
                     self.submit(morsel, false);
                     self.in_flight += 1;
@@ -167,7 +187,8 @@ impl Run {
         }
         self.depth = (self.depth + 1).min(self.threads * DEPTH);
         if self.in_flight == 0 {
-            return false;
+            // The threads may have been done before the last look at their replies.
+            return !self.exhausted || !self.ready.is_empty();
         }
         if let Engine::Threads(pool) = &self.engine {
             let reply = pool.wait();

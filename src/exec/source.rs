@@ -8,9 +8,11 @@ use crate::am::group::{self, Group};
 use crate::am::scan::{self, Scan, Unit, rows};
 use crate::am::slot;
 use crate::ports;
-use columnar_exec::pipeline::Morsel;
-use columnar_exec::prune::{self, ColumnBounds};
+use columnar_exec::agg::Aggregator;
+use columnar_exec::pipeline::{Morsel, Pipeline, Sink};
+use columnar_exec::prune;
 use columnar_exec::stored::{ColumnKind, SharedDictionary, StoredBatch, StoredColumn};
+use columnar_exec::summary::{Known, SummaryPlan};
 use columnar_exec::{Column, Expr, Scalar};
 use columnar_format::{Encoding, FormatError};
 use core::cell::RefCell;
@@ -20,6 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::gather::Gather;
+use super::metadata::{self, Metadata};
 
 /// Rows of row pages in one morsel.
 const MORSEL_ROWS: usize = 8192;
@@ -45,12 +48,15 @@ pub enum Origin {
 /// Counters for EXPLAIN.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Row groups, and those that zone maps excluded.
+    /// Row groups, those that zone maps excluded, and those whose metadata told all that was asked.
     pub groups: u64,
     pub groups_skipped: u64,
-    /// Vectors' worth of rows in the groups that were read, and those that zone maps excluded.
+    pub groups_answered: u64,
+    /// Vectors' worth of rows in the groups that were read, those that zone maps excluded, and those whose metadata told all
+    /// that was asked.
     pub vectors: u64,
     pub vectors_skipped: u64,
+    pub vectors_answered: u64,
     /// Vectors of which the filters let no row pass, so that the other columns were not read.
     pub vectors_emptied: u64,
     /// Rows read from row pages.
@@ -66,8 +72,10 @@ impl Counts {
     pub fn add(&mut self, other: &Self) {
         self.groups += other.groups;
         self.groups_skipped += other.groups_skipped;
+        self.groups_answered += other.groups_answered;
         self.vectors += other.vectors;
         self.vectors_skipped += other.vectors_skipped;
+        self.vectors_answered += other.vectors_answered;
         self.vectors_emptied += other.vectors_emptied;
         self.page_rows += other.page_rows;
         self.group_rows += other.group_rows;
@@ -101,7 +109,14 @@ pub struct Reader {
     /// Morsels brought without the second columns, and those of them that wanted the second.
     tried: u64,
     wanted: u64,
+    summaries: Option<Summaries>,
     pub counts: Counts,
+}
+
+/// What metadata told of rows that were therefore not read.
+struct Summaries {
+    plan: SummaryPlan,
+    folded: Aggregator,
 }
 
 /// The columns of a group.
@@ -173,6 +188,7 @@ impl Reader {
             pending: HashMap::new(),
             tried: 0,
             wanted: 0,
+            summaries: None,
             counts: Counts::default(),
         };
         reader.take_units();
@@ -202,12 +218,32 @@ impl Reader {
         }
     }
 
+    /// Lets metadata answer for rows where it can, for a pipeline that allows it. The rows it answers for are not handed out.
+    pub fn set_summaries(&mut self, pipeline: &Pipeline) {
+        self.summaries = match (&pipeline.sink, SummaryPlan::of(pipeline)) {
+            (Sink::Aggregate { spec, .. }, Some(plan)) => {
+                Some(Summaries { plan, folded: Aggregator::new(Arc::clone(spec)) })
+            }
+            _ => None,
+        };
+        if self.summaries.is_some() {
+            // Groups first: whether there is work for threads is seen when the first rows are handed out.
+            self.units.make_contiguous().sort_by_key(|unit| matches!(unit, Unit::Pages { .. }));
+        }
+    }
+
+    /// What metadata answered, if it was asked.
+    pub fn take_summaries(&mut self) -> Option<Aggregator> {
+        self.summaries.take().map(|summaries| summaries.folded)
+    }
+
     /// Starts over, with the filters to be set again.
     pub fn restart(&mut self) {
         // SAFETY: the scan is alive.
         unsafe { scan::rescan(self.scan, core::ptr::null_mut(), false, false, false) };
         self.take_units();
         self.origins.clear();
+        self.summaries = None;
     }
 
     /// Ends the scan.
@@ -224,9 +260,10 @@ impl Reader {
         (Arc::clone(&self.kinds), Arc::clone(&self.table_columns))
     }
 
-    /// Rows of the groups that are still to be read.
+    /// Rows of the groups that are still to be read, that which is being read among them.
     pub fn rows_left(&self) -> u64 {
-        self.units.iter().map(Unit::group_rows).sum()
+        let open = self.group.as_ref().map_or(0, |open| open.opened.group.rows().into());
+        open + self.units.iter().map(Unit::group_rows).sum::<u64>()
     }
 
     /// The sequence number of the next morsel.
@@ -259,7 +296,7 @@ impl Reader {
     }
 
     /// The next morsel.
-    pub fn next(&mut self) -> Option<Morsel> {
+    pub fn next_morsel(&mut self) -> Option<Morsel> {
         loop {
             pgrx::check_for_interrupts!();
             if self.group.is_some() {
@@ -288,14 +325,8 @@ impl Reader {
         let columns: Vec<_> =
             self.requests.iter().map(|request| group.column(self.rel, request.attribute)).collect();
         let bounds = |column: usize| {
-            let meta = &columns[column].as_ref()?.meta;
-            Some(ColumnBounds {
-                min: meta.min.clone(),
-                max: meta.max.clone(),
-                nulls: meta.null_count,
-                rows: meta.rows,
-                order: meta.spec.order,
-            })
+            let chunk = columns[column].as_ref()?;
+            Some(metadata::of_chunk(chunk).bounds(self.kinds[column]))
         };
         if self.filters.iter().any(|f| !prune::may_match(f, &bounds, &self.params)) {
             self.counts.groups_skipped += 1;
@@ -303,11 +334,22 @@ impl Reader {
         }
         let mut visible = Vec::new();
         // SAFETY: the group belongs to the open relation; the snapshot is alive.
-        unsafe {
-            rows::visible(self.rel, &group, 0, group.rows(), self.snapshot, &mut visible);
+        let all = unsafe {
+            rows::all_visible(self.rel, &group, self.snapshot) || {
+                rows::visible(self.rel, &group, 0, group.rows(), self.snapshot, &mut visible);
+                visible.len() == group.rows() as usize
+            }
+        };
+        let rows = if all { u64::from(group.rows()) } else { visible.len() as u64 };
+        if rows == 0 {
+            return;
         }
-        self.counts.group_rows += visible.len() as u64;
-        let all = visible.len() == group.rows() as usize;
+        let chunk = |column: usize| Some(metadata::of_chunk(columns[column].as_ref()?));
+        if self.answer(rows, &chunk) {
+            self.counts.groups_answered += 1;
+            return;
+        }
+        self.counts.group_rows += rows;
         let mut cuts: Vec<u32> =
             columns.iter().flatten().flat_map(|column| column.starts.iter().copied()).collect();
         if cuts.is_empty() {
@@ -350,6 +392,16 @@ impl Reader {
                 self.counts.vectors_skipped += 1;
                 continue;
             }
+            if self.summaries.is_some() {
+                let rows = selection.as_ref().map_or((end - start) as usize, Vec::len) as u64;
+                let vector = |column: usize| {
+                    Some(metadata::of_vector(opened.columns[column].as_ref()?, start))
+                };
+                if self.answer(rows, &vector) {
+                    self.counts.vectors_answered += 1;
+                    continue;
+                }
+            }
             let lazy = !self.second.is_empty() && self.wanted * 2 <= self.tried;
             let mut batch = StoredBatch {
                 rows: (end - start) as usize,
@@ -377,17 +429,31 @@ impl Reader {
     /// Whether zone maps of the vectors that begin at or before a row exclude all rows of a morsel.
     fn excluded(&self, opened: &Opened, start: u32) -> bool {
         let bounds = |column: usize| {
-            let column = opened.columns[column].as_ref()?;
-            let meta = column.meta.vectors.get(column.locate(start).0)?;
-            Some(ColumnBounds {
-                min: meta.min.clone(),
-                max: meta.max.clone(),
-                nulls: meta.null_count,
-                rows: meta.rows,
-                order: column.meta.spec.order,
-            })
+            let chunk = opened.columns[column].as_ref()?;
+            Some(metadata::of_vector(chunk, start).bounds(self.kinds[column]))
         };
         self.filters.iter().any(|f| !prune::may_match(f, &bounds, &self.params))
+    }
+
+    /// Takes in so many visible rows by what `metadata` tells of the chunks or vectors they are of; false if it does not
+    /// tell enough. Columns younger than the group have none.
+    fn answer<'a>(&mut self, rows: u64, metadata: &dyn Fn(usize) -> Option<Metadata<'a>>) -> bool {
+        let Some(Summaries { plan, .. }) = &self.summaries else { return false };
+        let known = |column: usize| match metadata(column) {
+            Some(metadata) => Some(Known::Stored(metadata.summary(rows))),
+            None => Some(Known::Constant(self.missing(self.requests[column]))),
+        };
+        let Some(summaries) = plan.answer(rows, &known) else { return false };
+        let bounds = |column: usize| Some(metadata(column)?.bounds(self.kinds[column]));
+        if !self.filters.iter().all(|f| prune::always_true(f, &bounds, &self.params)) {
+            return false;
+        }
+        if let Some(Summaries { folded, .. }) = &mut self.summaries
+            && let Err(error) = folded.fold_summary(&summaries)
+        {
+            super::error::raise(self, &error);
+        }
+        true
     }
 
     /// Copies the stored bytes of the first or the second columns into a batch.

@@ -52,7 +52,7 @@ impl Spill {
                     pg_sys::MemoryContextSwitchTo(context);
                     File { file, pieces: Vec::new() }
                 });
-                pg_sys::BufFileWrite(file.file, bytes.as_ptr().cast(), bytes.len());
+                pg_sys::BufFileWrite(file.file, bytes.as_ptr().cast_mut().cast(), bytes.len());
                 file.pieces.push(bytes.len());
             }
             self.bytes += bytes.len() as u64;

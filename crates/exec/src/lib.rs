@@ -18,6 +18,7 @@ pub mod numeric;
 pub mod pipeline;
 pub mod prune;
 pub mod stored;
+pub mod summary;
 pub mod topn;
 
 pub use batch::{Batch, ColumnSource, Context, External};

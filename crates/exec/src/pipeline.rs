@@ -213,8 +213,8 @@ impl<'a> Worker<'a> {
             (Sink::Aggregate { keys, args, conditions, .. }, State::Aggregate(aggregator)) => {
                 let context = &mut self.context;
                 let keys = evaluate_all(keys, &mut batch, context)?;
-                let args = evaluate_some(args, &mut batch, context)?;
                 let conditions = evaluate_some(conditions, &mut batch, context)?;
+                let args = evaluate_args(args, &conditions, &mut batch, context)?;
                 aggregator.consume(&keys, &args, &conditions, batch.len())?;
                 Ok(Outcome::Done(sequence))
             }
@@ -238,6 +238,37 @@ fn evaluate_all(
     context: &mut Context<'_>,
 ) -> Result<Vec<Column>, ExecError> {
     exprs.iter().map(|expr| expr.evaluate(batch, context)).collect()
+}
+
+/// Arguments of aggregates; one that can fail is evaluated only for the rows that its FILTER lets through.
+fn evaluate_args(
+    args: &[Option<Expr>],
+    conditions: &[Option<Column>],
+    batch: &mut Batch<'_>,
+    context: &mut Context<'_>,
+) -> Result<Vec<Option<Column>>, ExecError> {
+    let evaluate = |(arg, condition): (&Option<Expr>, &Option<Column>)| {
+        let Some(arg) = arg else { return Ok(None) };
+        match condition {
+            Some(condition) if arg.can_fail() || arg.uses_external() => {
+                let passes = |row: usize| condition.get(row) == Scalar::Bool(true);
+                let rows: Vec<u32> =
+                    (0..batch.len() as u32).filter(|r| passes(*r as usize)).collect();
+                if rows.is_empty() {
+                    return Ok(Some(Column::constant(Scalar::Null, batch.len())));
+                }
+                let some = arg.evaluate(&mut batch.subset(&rows), context)?;
+                // Rows that the filter stops get any value.
+                let mut places = vec![0u32; batch.len()];
+                for (place, row) in rows.iter().enumerate() {
+                    places[*row as usize] = place as u32;
+                }
+                Ok(Some(some.gather(&places)))
+            }
+            _ => arg.evaluate(batch, context).map(Some),
+        }
+    };
+    args.iter().zip(conditions).map(evaluate).collect()
 }
 
 fn evaluate_some(

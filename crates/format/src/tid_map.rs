@@ -52,6 +52,11 @@ impl TidMap {
         Some((block.block, *offset))
     }
 
+    /// Rows that have a TID.
+    pub fn rows(&self) -> usize {
+        self.blocks.iter().map(|block| block.offsets.len()).sum()
+    }
+
     /// Whether an external block has rows here.
     pub fn has_block(&self, block: u32) -> bool {
         self.blocks.binary_search_by_key(&block, |b| b.block).is_ok()
@@ -144,6 +149,7 @@ mod tests {
         assert_eq!(map.tid(2), Some((3, 5)));
         assert_eq!(map.tid(3), None);
         assert_eq!(map.tid(4), Some((70_000, 7)));
+        assert_eq!(map.rows(), (0..5).filter(|&row| map.tid(row).is_some()).count());
     }
 
     #[test]

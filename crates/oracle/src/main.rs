@@ -30,6 +30,7 @@ mod table;
 mod tally;
 mod types;
 mod values;
+mod watchdog;
 mod world;
 
 use std::process::ExitCode;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    watchdog::start(options.seed);
     let passed = if options.self_test {
         selftest::run(&options).map(|missed| missed == 0)
     } else {

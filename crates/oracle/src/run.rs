@@ -101,7 +101,6 @@ impl<'a> Run<'a> {
         admin.must(&format!("DROP DATABASE IF EXISTS {database} (FORCE)"))?;
         admin.must(&format!("CREATE DATABASE {database}"))?;
         let mut main = Session::open(connect, &database)?;
-        main.must("SET client_min_messages = error; SET jit = off")?;
         let icu = load::prepare_database(&mut main)?;
         let mut draw = stream(self.options, epoch, Purpose::Tables);
         let mut tables: Vec<Table> =

@@ -2,6 +2,8 @@
 
 use postgres::{Client, NoTls, SimpleQueryMessage};
 
+use crate::watchdog;
+
 /// A row: its fields as text, `None` for NULL.
 pub type Row = Vec<Option<String>>;
 
@@ -54,7 +56,11 @@ pub struct Session {
 impl Session {
     /// Connects to a database of the server that `connect` names.
     pub fn open(connect: &str, database: &str) -> Result<Self, Broken> {
-        let parameters = format!("{connect} dbname={database} application_name=oracle");
+        // Given at the start, so that RESET ALL comes back to them.
+        let parameters = format!(
+            "{connect} dbname={database} application_name=oracle \
+             options='-c statement_timeout=60s -c client_min_messages=error -c jit=off'"
+        );
         let client = Client::connect(&parameters, NoTls)
             .map_err(|e| Broken(format!("cannot connect to {database}: {e:?}")))?;
         Ok(Self { client })
@@ -62,6 +68,7 @@ impl Session {
 
     /// Runs a batch.
     pub fn run(&mut self, sql: &str) -> Outcome {
+        watchdog::begin(sql);
         match self.client.simple_query(sql) {
             Ok(messages) => Outcome::Done(collect(messages)),
             Err(error) => match error.as_db_error() {

@@ -6,8 +6,6 @@ use difftest::draw::Draw;
 pub fn draw(draw: &mut Draw) -> String {
     let mut set = vec![
         ("statement_timeout", "10s".to_string()),
-        ("jit", "off".into()),
-        ("client_min_messages", "error".into()),
         ("pgcolumnar.max_threads", pick(draw, &["0", "1", "2", "2"])),
         ("work_mem", pick(draw, &["64kB", "64kB", "256kB", "4MB", "64MB"])),
         ("hash_mem_multiplier", pick(draw, &["1", "2", "4"])),

@@ -24,6 +24,25 @@ pub unsafe fn visible(
     unsafe { visible_with_xmax(rel, group, first, count, snapshot, rows, &mut Vec::new()) }
 }
 
+/// Whether the snapshot sees all rows of a group, none of which is deleted, updated or locked by any transaction. Where it
+/// does not, [`visible`] tells which rows it sees.
+///
+/// # Safety
+/// As [`visible`].
+pub unsafe fn all_visible(
+    rel: pg_sys::Relation,
+    group: &Rc<Group>,
+    snapshot: pg_sys::Snapshot,
+) -> bool {
+    // SAFETY: as the caller's.
+    unsafe {
+        group.refresh(rel);
+        group.mark_count() == 0
+            && group.runs().iter().all(|run| visibility::sees(rel, run, snapshot))
+            && group.tid_map(rel).is_none_or(|map| map.rows() == group.rows() as usize)
+    }
+}
+
 /// As [`visible`]; also tells the xmax of the rows that have a stub, in the order of the rows.
 ///
 /// # Safety

@@ -1,7 +1,7 @@
 //! Groups of a ColumnarAgg or ColumnarTopN: what the workers gathered, merged, then a group at a time into the scan slot.
 
 use super::output::Emitter;
-use super::setup::Setup;
+use super::setup::{Key, KeySource, Setup};
 use super::state::NodeState;
 use crate::exec::error;
 use crate::exec::plan::shape::Top;
@@ -9,6 +9,7 @@ use crate::exec::run::Run;
 use crate::exec::spill::Spill;
 use crate::exec::translate::finish::Finish;
 use crate::threads;
+use columnar_exec::ExecError;
 use columnar_exec::agg::{AggKind, Aggregator, GroupSpec, TopKey, TopSource};
 use columnar_exec::pipeline::{Sink, State};
 use columnar_exec::topn::Order;
@@ -66,13 +67,18 @@ impl Groups {
             let mut source = Source::new(run, states);
             let setup = &inner.setup;
             let finishes = setup.aggregates.iter().map(|a| a.finish).collect();
-            let emitter = Emitter::new(node, setup.keys.clone(), finishes);
+            let params = run.pipeline().params.clone();
+            let emitter = Emitter::new(node, setup.keys.clone(), params, finishes);
             let mut groups = match &setup.shape.top {
                 None => return Self { source, emitter, sorted: None },
                 Some(top) => {
                     let order = native_order(top, &source.spec, setup);
                     let sorted = sort(node, top, &order, &mut source, emitter);
-                    Self { source, emitter: Emitter::new(node, Vec::new(), Vec::new()), sorted }
+                    Self {
+                        source,
+                        emitter: Emitter::new(node, Vec::new(), Vec::new(), Vec::new()),
+                        sorted,
+                    }
                 }
             };
             groups.source.tables.clear();
@@ -110,13 +116,48 @@ fn size(state: &State) -> usize {
     }
 }
 
+/// Brings the tables of all workers together: in partitions, by several threads, where they are large.
+fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> VecDeque<Aggregator> {
+    let total: usize = tables.iter().map(Aggregator::groups).sum();
+    let bytes: usize = tables.iter().map(Aggregator::memory_size).sum();
+    let distinct = spec.aggregates.iter().any(|aggregate| aggregate.distinct.is_some());
+    if tables.len() > 1 && (total >= PARALLEL_MERGE || distinct && bytes >= PARALLEL_MERGE * 16) {
+        let parts: Vec<&Aggregator> = tables.iter().collect();
+        let count = tables.len().next_power_of_two();
+        let numbers: Vec<usize> = (0..count).collect();
+        let merged = threads::map(&numbers, |&p| {
+            let mut table = Aggregator::merge_partition(&parts, p, count)?;
+            if spec.keys.is_empty() {
+                // One group: the partitions are of the values of DISTINCT aggregates.
+                table.close();
+            }
+            Ok(table)
+        });
+        tables = merged
+            .into_iter()
+            .map(|table| table.unwrap_or_else(|e: ExecError| error::raise_plain(&e)))
+            .collect();
+        if !spec.keys.is_empty() {
+            return tables.into();
+        }
+    }
+    tables.sort_by_key(Aggregator::groups);
+    let mut all = tables.pop();
+    if let Some(all) = &mut all {
+        for table in tables {
+            all.merge(table).unwrap_or_else(|e| error::raise_plain(&e));
+        }
+    }
+    all.into_iter().collect()
+}
+
 impl Source {
     fn new(run: &mut Run, states: Vec<State>) -> Self {
         let Sink::Aggregate { spec, .. } = &run.pipeline().sink else {
             panic!("an aggregating node has another sink");
         };
         let spec = Arc::clone(spec);
-        let mut tables: Vec<Aggregator> = states
+        let tables: Vec<Aggregator> = states
             .into_iter()
             .filter_map(|state| match state {
                 State::Aggregate(table) => Some(table),
@@ -135,27 +176,7 @@ impl Source {
             run.spilled = bytes;
             return Self { spec, tables: VecDeque::new(), spilled: vec![level], limit };
         }
-        let total: usize = tables.iter().map(Aggregator::groups).sum();
-        let tables = if tables.len() > 1 && total >= PARALLEL_MERGE {
-            let parts: Vec<&Aggregator> = tables.iter().collect();
-            let count = tables.len().next_power_of_two();
-            let numbers: Vec<usize> = (0..count).collect();
-            let merged = threads::map(&numbers, |&p| Aggregator::merge_partition(&parts, p, count));
-            merged
-                .into_iter()
-                .map(|table| table.unwrap_or_else(|e| error::raise_plain(&e)))
-                .collect()
-        } else {
-            tables.sort_by_key(Aggregator::groups);
-            let mut all = tables.pop();
-            if let Some(all) = &mut all {
-                for table in tables {
-                    all.merge(table).unwrap_or_else(|e| error::raise_plain(&e));
-                }
-            }
-            all.into_iter().collect()
-        };
-        Self { spec, tables, spilled: Vec::new(), limit }
+        Self { tables: merge(&spec, tables), spec, spilled: Vec::new(), limit }
     }
 
     /// The next table.
@@ -192,7 +213,7 @@ impl Source {
             level.spill.read(partition, |bytes| {
                 pgrx::check_for_interrupts!();
                 table.absorb(bytes).unwrap_or_else(|e| error::raise_plain(&e));
-                if table.memory_size() > limit {
+                if table.memory_size() > limit && table.groups() >= SUBPARTITIONS {
                     write(
                         deeper.get_or_insert_with(|| Spill::new(SUBPARTITIONS)),
                         &mut table,
@@ -224,10 +245,12 @@ fn native_order(top: &Top, spec: &GroupSpec, setup: &Setup) -> Vec<TopKey> {
     let mut order = Vec::new();
     for key in &top.keys {
         let source = if key.column < keys {
-            if !setup.ordered_keys[key.column] {
-                break;
+            match &setup.keys[key.column] {
+                Key { source: KeySource::Table(at), ordered: true, .. } => TopSource::Key(*at),
+                // It orders nothing.
+                Key { source: KeySource::Constant(_), .. } => continue,
+                _ => break,
             }
-            TopSource::Key(key.column)
         } else {
             let at = key.column - keys;
             let comparable = matches!(

@@ -57,7 +57,7 @@ pub unsafe fn explain(
             let mut attributes: Vec<usize> = setup.requests.iter().map(|r| r.attribute).collect();
             attributes.sort_unstable();
             attributes.dedup();
-            let rel = (*node).css.ss.ss_currentRelation;
+            let rel = (*node).rel;
             let names = attributes.iter().map(|&attribute| {
                 let name = &(*crate::ports::TupleDescAttr((*rel).rd_att, attribute)).attname;
                 CStr::from_ptr(name.data.as_ptr()).to_string_lossy().into_owned()
@@ -99,8 +99,14 @@ unsafe fn analyzed(node: *mut NodeState, es: *mut pg_sys::ExplainState) {
         let counts = &totals.counts;
         integer(es, c"Row Groups", counts.groups as i64);
         integer(es, c"Row Groups Skipped", counts.groups_skipped as i64);
+        if counts.groups_answered > 0 {
+            integer(es, c"Row Groups Answered by Metadata", counts.groups_answered as i64);
+        }
         integer(es, c"Vectors", counts.vectors as i64);
         integer(es, c"Vectors Skipped", counts.vectors_skipped as i64);
+        if counts.vectors_answered > 0 {
+            integer(es, c"Vectors Answered by Metadata", counts.vectors_answered as i64);
+        }
         if counts.vectors_emptied > 0 {
             integer(es, c"Vectors Emptied", counts.vectors_emptied as i64);
         }

@@ -2,7 +2,7 @@
 //!
 //! The server knows methods by their name when it reads a plan in a parallel worker. Another extension in the same server
 //! has a node called ColumnarScan too; names are therefore looked up when the first plan is made, and one that is taken
-//! gets a prefix. A worker registers what it may be handed.
+//! gets a prefix. A worker registers what it may be handed, see [`note_use`].
 
 use super::state::NodeState;
 use super::{explain, state};
@@ -65,11 +65,53 @@ pub fn top_methods() -> *const pg_sys::CustomScanMethods {
     registered(&TOP, c"ColumnarTopN", c"PgcolumnarTopN", create_top)
 }
 
-/// Registers all methods, in a parallel worker that may be handed a plan with them.
-pub fn register_in_worker() {
+/// Registers all methods, in a parallel worker that is handed a plan with them.
+fn register_all() {
     scan_methods();
     aggregate_methods();
     top_methods();
+}
+
+/// On in sessions that run batch nodes. The server hands settings to parallel workers after it has loaded their libraries
+/// and before it reads their plan: the moment to register.
+static mut IN_USE: bool = false;
+
+/// Defines the setting behind [`IN_USE`].
+pub fn define_setting() {
+    // SAFETY: called once, when the library is loaded.
+    unsafe {
+        pg_sys::DefineCustomBoolVariable(
+            c"pgcolumnar.nodes_in_use".as_ptr(),
+            c"Set by pgcolumnar itself in sessions that run batch nodes.".as_ptr(),
+            c"Parallel workers learn by it that they may be handed such nodes.".as_ptr(),
+            &raw mut IN_USE,
+            false,
+            pg_sys::GucContext::PGC_USERSET,
+            (pg_sys::GUC_NO_SHOW_ALL
+                | pg_sys::GUC_NOT_IN_SAMPLE
+                | pg_sys::GUC_DISALLOW_IN_FILE
+                | pg_sys::GUC_NO_RESET_ALL) as i32,
+            None,
+            Some(in_use_assigned),
+            None,
+        );
+    }
+}
+
+/// Tells parallel workers of this session about batch nodes.
+pub fn note_use() {
+    // SAFETY: reads a variable of this backend; sets a setting outside of parallel mode.
+    unsafe {
+        if IN_USE || pg_sys::ParallelWorkerNumber >= 0 || pg_sys::IsInParallelMode() {
+            return;
+        }
+        pg_sys::SetConfigOption(
+            c"pgcolumnar.nodes_in_use".as_ptr(),
+            c"on".as_ptr(),
+            pg_sys::GucContext::PGC_USERSET,
+            pg_sys::GucSource::PGC_S_SESSION,
+        );
+    }
 }
 
 fn registered(
@@ -121,10 +163,14 @@ macro_rules! callbacks {
 type State = *mut pg_sys::CustomScanState;
 
 callbacks! {
+    fn in_use_assigned(on: bool, _extra: *mut core::ffi::c_void) => if on && pg_sys::ParallelWorkerNumber >= 0 { register_all() };
     fn create_scan(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node => create(Kind::Scan);
     fn create_aggregate(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node => create(Kind::Aggregate);
     fn create_top(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node => create(Kind::TopN);
-    fn begin(node: State, _estate: *mut pg_sys::EState, eflags: i32) => state::begin(node.cast(), eflags);
+    fn begin(node: State, _estate: *mut pg_sys::EState, eflags: i32) => {
+        note_use();
+        state::begin(node.cast(), eflags)
+    };
     fn end(node: State) => state::end(node.cast());
     fn rescan(node: State) => state::rescan(node.cast());
     fn explain_node(node: State, ancestors: *mut pg_sys::List, es: *mut pg_sys::ExplainState)

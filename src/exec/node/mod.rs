@@ -14,4 +14,4 @@ mod setup;
 mod state;
 mod winners;
 
-pub use methods::{aggregate_methods, register_in_worker, scan_methods, top_methods};
+pub use methods::{aggregate_methods, define_setting, scan_methods, top_methods};

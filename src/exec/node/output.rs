@@ -1,10 +1,13 @@
 //! Groups of a table as rows of the scan slot, some hundred at a time.
 
+use super::setup::{Key, KeySource};
 use super::state::NodeState;
+use crate::exec::error;
 use crate::exec::translate::finish::{Finish, finish};
-use crate::exec::translate::{ValueType, values};
+use crate::exec::translate::values;
 use columnar_exec::agg::Aggregator;
 use columnar_exec::datum::DatumColumn;
+use columnar_exec::{Batch, Column, ColumnSource, Context, ExecError, Scalar};
 use pgrx::pg_sys;
 
 /// Groups made into datums at once.
@@ -12,7 +15,8 @@ const CHUNK: usize = 512;
 
 /// Hands groups out.
 pub struct Emitter {
-    keys: Vec<ValueType>,
+    keys: Vec<Key>,
+    params: Vec<Scalar>,
     finishes: Vec<Finish>,
     /// Memory of the results of one chunk.
     context: pg_sys::MemoryContext,
@@ -37,7 +41,12 @@ impl Emitter {
     ///
     /// # Safety
     /// `node` is running.
-    pub unsafe fn new(node: *mut NodeState, keys: Vec<ValueType>, finishes: Vec<Finish>) -> Self {
+    pub unsafe fn new(
+        node: *mut NodeState,
+        keys: Vec<Key>,
+        params: Vec<Scalar>,
+        finishes: Vec<Finish>,
+    ) -> Self {
         // SAFETY: as the caller's.
         let context = unsafe {
             pg_sys::AllocSetContextCreateInternal(
@@ -50,6 +59,7 @@ impl Emitter {
         };
         Self {
             keys,
+            params,
             finishes,
             context,
             table: None,
@@ -120,8 +130,10 @@ impl Emitter {
         unsafe {
             pg_sys::MemoryContextReset(self.context);
             let old = pg_sys::MemoryContextSwitchTo(self.context);
-            let keys = self.keys.iter().enumerate();
-            let keys = keys.map(|(i, key)| values::datum_column(&table.key(i, from, to), key));
+            let keys = self.keys.iter().map(|key| {
+                let column = key_column(table, &key.source, from, to, &self.params);
+                values::datum_column(&column, &key.value)
+            });
             let keys = keys.collect();
             let results = self.finishes.iter().enumerate().map(|(i, how)| {
                 let columns = table.output(i, from, to);
@@ -145,5 +157,42 @@ impl Emitter {
             unsafe { pg_sys::MemoryContextDelete(self.context) };
             self.context = core::ptr::null_mut();
         }
+    }
+}
+
+/// The values of a key for groups `from .. to`.
+fn key_column(
+    table: &Aggregator,
+    source: &KeySource,
+    from: usize,
+    to: usize,
+    params: &[Scalar],
+) -> Column {
+    match source {
+        KeySource::Table(key) => table.key(*key, from, to),
+        KeySource::Constant(value) => Column::constant(value.clone(), to - from),
+        KeySource::Computed(expr, inputs) => {
+            let source = GroupKeys { table, inputs, from, to };
+            let columns = inputs.iter().map(|(column, _)| column + 1).max().unwrap_or(0);
+            let mut batch = Batch::new(&source, columns, to - from, None);
+            let mut context = Context { params: params.to_vec(), ..Context::default() };
+            expr.evaluate(&mut batch, &mut context).unwrap_or_else(|e| error::raise_plain(&e))
+        }
+    }
+}
+
+/// Keys of groups as the columns they were.
+struct GroupKeys<'a> {
+    table: &'a Aggregator,
+    inputs: &'a [(usize, usize)],
+    from: usize,
+    to: usize,
+}
+
+impl ColumnSource for GroupKeys<'_> {
+    fn load(&self, column: usize) -> Result<Column, ExecError> {
+        let key = self.inputs.iter().find(|(known, _)| *known == column);
+        let (_, key) = key.unwrap_or_else(|| panic!("column {column} is no key"));
+        Ok(self.table.key(*key, self.from, self.to))
     }
 }

@@ -33,7 +33,7 @@ impl Rows {
                 }
                 self.next = 0;
                 let Some(block) = run.next_block() else { return false };
-                let rel = (*node).css.ss.ss_currentRelation;
+                let rel = (*node).rel;
                 scan::count(rel, |counts| counts.count_returned_rows(block.len as u64));
                 self.block = Some(block);
             }
@@ -52,7 +52,7 @@ impl Rows {
                     (*slot).tts_tid = tid;
                 }
             }
-            (*slot).tts_tableOid = (*(*node).css.ss.ss_currentRelation).rd_id;
+            (*slot).tts_tableOid = (*(*node).rel).rd_id;
             store(slot);
             true
         }

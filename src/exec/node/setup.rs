@@ -9,7 +9,7 @@ use crate::exec::plan::{list, walk};
 use crate::exec::run::Run;
 use crate::exec::source::{Reader, Request};
 use crate::exec::translate::aggregates::Aggregate;
-use crate::exec::translate::{ParamExpr, Translator, ValueType, scalar_of};
+use crate::exec::translate::{ParamExpr, Translator, Typed, ValueType, scalar_of};
 use columnar_exec::agg::GroupSpec;
 use columnar_exec::datum::DatumKind;
 use columnar_exec::pipeline::{Pipeline, Sink};
@@ -39,10 +39,28 @@ pub struct Setup {
     pub reasons: Vec<String>,
     /// Of a ColumnarAgg or ColumnarTopN.
     pub shape: Shape,
-    pub keys: Vec<ValueType>,
-    /// Whether keys are ordered as the data that holds them.
-    pub ordered_keys: Vec<bool>,
+    pub keys: Vec<Key>,
     pub aggregates: Vec<Aggregate>,
+}
+
+/// A key of a ColumnarAgg.
+#[derive(Clone, Debug)]
+pub struct Key {
+    pub value: ValueType,
+    pub source: KeySource,
+    /// Whether values are ordered as the data that holds them.
+    pub ordered: bool,
+}
+
+/// Where the values of a key come from.
+#[derive(Clone, Debug)]
+pub enum KeySource {
+    /// A key of the hash table.
+    Table(usize),
+    /// The same for all groups.
+    Constant(Scalar),
+    /// Follows from other keys, which are columns: each column with the key of the table that holds it.
+    Computed(Expr, Vec<(usize, usize)>),
 }
 
 impl Setup {
@@ -54,7 +72,7 @@ impl Setup {
         // SAFETY: the executor has filled the server's part of the state.
         unsafe {
             let plan = (*node).css.ss.ps.plan.cast::<pg_sys::CustomScan>();
-            let rel = (*node).css.ss.ss_currentRelation;
+            let rel = (*node).rel;
             let mut translator = Translator::new((*plan).scan.scanrelid as i32, (*rel).rd_att);
             let mut setup = match (*node).kind {
                 Kind::Scan => Self::scan(node, plan, rel, &mut translator),
@@ -103,7 +121,6 @@ impl Setup {
             reasons: Vec::new(),
             shape: Shape::default(),
             keys: Vec::new(),
-            ordered_keys: Vec::new(),
             aggregates: Vec::new(),
         }
     }
@@ -151,7 +168,8 @@ impl Setup {
                 };
             }
             let numbers = walk::attributes(set);
-            setup.wants_tid = numbers.contains(&pg_sys::SelfItemPointerAttributeNumber);
+            setup.wants_tid =
+                numbers.contains(&pg_sys::SelfItemPointerAttributeNumber) || is_cursor();
             setup.requests = requests(translator);
             let attributes = attributes((*rel).rd_att);
             let mut sink = Vec::new();
@@ -244,13 +262,20 @@ impl Setup {
                 .iter()
                 .map(|fold| translator.aggregate(fold.cast()).unwrap_or_else(|e| changed(&e)))
                 .collect();
+            let sources = key_sources(&keys);
+            let hashed: Vec<_> = keys
+                .iter()
+                .zip(&sources)
+                .filter(|(_, source)| matches!(source, KeySource::Table(_)))
+                .map(|(key, _)| key)
+                .collect();
             let spec = GroupSpec::new(
-                keys.iter().map(|key| key.key().unwrap_or_else(|e| changed(&e))).collect(),
+                hashed.iter().map(|key| key.key().unwrap_or_else(|e| changed(&e))).collect(),
                 aggregates.iter().map(|aggregate| aggregate.spec).collect(),
             );
             let sink = Sink::Aggregate {
                 spec,
-                keys: keys.iter().map(|key| key.expr.clone()).collect(),
+                keys: hashed.iter().map(|key| key.expr.clone()).collect(),
                 args: aggregates.iter().map(|aggregate| aggregate.arg.clone()).collect(),
                 conditions: aggregates
                     .iter()
@@ -265,8 +290,11 @@ impl Setup {
                 setup.filter_nodes.push(*filter);
             }
             setup.requests = requests(translator);
-            setup.keys = keys.iter().map(|key| key.value).collect();
-            setup.ordered_keys = keys.iter().map(|key| key.order().is_ok()).collect();
+            setup.keys = keys
+                .iter()
+                .zip(sources)
+                .map(|(key, source)| Key { value: key.value, source, ordered: key.order().is_ok() })
+                .collect();
             setup.aggregates = aggregates;
             setup.shape = shape;
             setup
@@ -285,6 +313,57 @@ impl Setup {
     }
 }
 
+/// Which keys are hashed: neither constants nor what follows from keys that are columns. Floats are left out of this, since
+/// -0 and 0 are one key and yet give different results.
+fn key_sources(keys: &[Typed]) -> Vec<KeySource> {
+    let is_float = |key: &Typed| matches!(key.value, ValueType::Float4 | ValueType::Float8);
+    // Columns that are keys.
+    let plain: Vec<usize> = keys
+        .iter()
+        .filter_map(|key| match key.expr {
+            Expr::Column(column) if !is_float(key) => Some(column),
+            _ => None,
+        })
+        .collect();
+    let follows = |key: &Typed| {
+        let mut columns = Vec::new();
+        key.expr.columns(&mut columns);
+        let known = !columns.is_empty() && columns.iter().all(|column| plain.contains(column));
+        known && !matches!(key.expr, Expr::Column(_)) && !key.expr.uses_external()
+    };
+    let mut hashed: Vec<&Typed> = Vec::new();
+    let mut sources: Vec<KeySource> = Vec::new();
+    for key in keys {
+        sources.push(match &key.expr {
+            Expr::Const(value) => KeySource::Constant(value.clone()),
+            expr if follows(key) => KeySource::Computed(expr.clone(), Vec::new()),
+            _ => {
+                hashed.push(key);
+                KeySource::Table(hashed.len() - 1)
+            }
+        });
+    }
+    // Without any key there would be a group where there is no row.
+    if hashed.is_empty()
+        && let Some(first) = sources.first_mut()
+    {
+        *first = KeySource::Table(0);
+    }
+    for source in &mut sources {
+        if let KeySource::Computed(expr, inputs) = source {
+            let mut columns = Vec::new();
+            expr.columns(&mut columns);
+            for column in columns {
+                let is_it = |key: &&Typed| matches!(key.expr, Expr::Column(c) if c == column);
+                if let Some(at) = hashed.iter().position(is_it) {
+                    inputs.push((column, at));
+                }
+            }
+        }
+    }
+    sources
+}
+
 /// A plan is made and started by the same rules; a function or collation that was altered between can break that.
 fn changed(reason: &crate::exec::translate::Refusal) -> ! {
     pgrx::ereport!(
@@ -301,6 +380,15 @@ fn requests(translator: &Translator) -> Vec<Request> {
     columns
         .map(|(attno, value)| Request { attribute: *attno as usize - 1, kind: value.column_kind() })
         .collect()
+}
+
+/// Whether the statement belongs to a named portal: WHERE CURRENT OF may ask for the TID of its row.
+unsafe fn is_cursor() -> bool {
+    // SAFETY: the portal that is being started, if any, is alive.
+    unsafe {
+        let portal = pg_sys::ActivePortal;
+        !portal.is_null() && !(*portal).name.is_null() && *(*portal).name != 0
+    }
 }
 
 /// How a column is read to be handed out as it is.
@@ -327,7 +415,7 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
         let inner = NodeState::inner(node);
         let setup = &mut inner.setup;
         let estate = (*node).css.ss.ps.state;
-        let rel = (*node).css.ss.ss_currentRelation;
+        let rel = (*node).rel;
         let params: Vec<Scalar> = setup.params.iter().map(|(p, s)| param(node, p, *s)).collect();
         let keep = setup.wants_tid;
         let snapshot = (*estate).es_snapshot;
@@ -344,6 +432,7 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
             removed: setup.filters.iter().map(|_| AtomicU64::new(0)).collect(),
         };
         reader.set_filters(setup.filters.clone(), params, pipeline.column_use());
+        reader.set_summaries(&pipeline);
         // The evaluator lives in the node's state, as the run does, and is used by nothing else.
         let external = setup.external.as_mut().map(|external| {
             let external: *mut dyn External = &raw mut **external;

@@ -12,6 +12,8 @@ use std::sync::atomic::Ordering;
 pub struct NodeState {
     pub css: pg_sys::CustomScanState,
     pub kind: Kind,
+    /// The table.
+    pub rel: pg_sys::Relation,
     pub inner: *mut Inner,
 }
 
@@ -30,7 +32,7 @@ pub enum Output {
     /// Nothing yet.
     Start,
     Rows(scan::Rows),
-    Groups(aggregate::Groups),
+    Groups(Box<aggregate::Groups>),
     Winners(winners::Winners),
     /// Nothing any more.
     End,
@@ -62,6 +64,11 @@ impl NodeState {
 pub unsafe fn begin(node: *mut NodeState, _eflags: i32) {
     // SAFETY: the executor has filled the server's part of the state.
     unsafe {
+        (*node).rel = (*node).css.ss.ss_currentRelation;
+        if (*node).kind != Kind::Scan {
+            // WHERE CURRENT OF takes a node with a relation for one whose scan slot holds a row of it.
+            (*node).css.ss.ss_currentRelation = core::ptr::null_mut();
+        }
         let setup = Setup::new(node);
         let inner = Inner { setup, run: None, output: Output::Start, totals: Totals::default() };
         let context = (*(*node).css.ss.ps.state).es_query_cxt;
@@ -100,7 +107,6 @@ unsafe fn start(node: *mut NodeState) {
     unsafe {
         let inner = NodeState::inner(node);
         let run = setup::start(node);
-        inner.totals.threads = run.threads;
         let run = inner.run.insert(run);
         inner.output = match (*node).kind {
             Kind::Scan => Output::Rows(scan::Rows::new()),
@@ -111,7 +117,9 @@ unsafe fn start(node: *mut NodeState) {
             {
                 Output::Winners(winners::Winners::new(node, run))
             }
-            Kind::Aggregate | Kind::TopN => Output::Groups(aggregate::Groups::new(node, run)),
+            Kind::Aggregate | Kind::TopN => {
+                Output::Groups(Box::new(aggregate::Groups::new(node, run)))
+            }
         };
     }
 }
@@ -137,6 +145,7 @@ impl Inner {
     pub fn tally(&mut self) {
         let Some(run) = &mut self.run else { return };
         let totals = &mut self.totals;
+        totals.threads = totals.threads.max(run.threads);
         let removed = &run.pipeline().removed;
         totals.removed.resize(removed.len(), 0);
         for (sum, count) in totals.removed.iter_mut().zip(removed) {

@@ -39,7 +39,7 @@ impl Winners {
         let slot = unsafe {
             let estate = (*node).css.ss.ps.state;
             let old = pg_sys::MemoryContextSwitchTo((*estate).es_query_cxt);
-            let desc = (*(*node).css.ss.ss_currentRelation).rd_att;
+            let desc = (*(*node).rel).rd_att;
             let slot = pg_sys::MakeSingleTupleTableSlot(desc, am_slot::ops());
             pg_sys::MemoryContextSwitchTo(old);
             slot
@@ -56,7 +56,7 @@ impl Winners {
         unsafe {
             let Some(tid) = self.tids.get_mut(self.next) else { return false };
             self.next += 1;
-            let rel = (*node).css.ss.ss_currentRelation;
+            let rel = (*node).rel;
             let snapshot = (*(*node).css.ss.ps.state).es_snapshot;
             if !fetch::row_version(rel, tid, snapshot, self.slot) {
                 lost(rel);

@@ -296,16 +296,16 @@ pub unsafe fn make_plan(
         (*scan).scan.scanrelid = parts.relid;
         (*scan).flags = (*path).flags;
         (*scan).methods = methods;
-        let mut params = Vec::new();
+        let copy = |item: &*mut pg_sys::Node| -> *mut pg_sys::Expr {
+            pg_sys::copyObjectImpl((*item).cast()).cast()
+        };
         let entries = parts.items.iter().enumerate().map(|(i, item)| {
-            walk::params(*item, &mut params);
-            let copy: *mut pg_sys::Expr = pg_sys::copyObjectImpl(item.cast()).cast();
-            pg_sys::makeTargetEntry(copy, i as i16 + 1, core::ptr::null_mut(), false)
+            pg_sys::makeTargetEntry(copy(item), i as i16 + 1, core::ptr::null_mut(), false)
         });
         (*scan).custom_scan_tlist = list::of_pointers(entries);
-        // Parameters are known to the plan by its expressions; custom_scan_tlist is not searched for them.
-        let copies = params.iter().map(|p| pg_sys::copyObjectImpl(p.cast()).cast::<pg_sys::Node>());
-        (*scan).custom_exprs = list::of_pointers(copies);
+        // custom_scan_tlist is not searched for parameters and subplans, which a plan must be known by (SS_finalize_plan);
+        // these are. Later they become references to the entries.
+        (*scan).custom_exprs = list::of_pointers(parts.items.iter().map(copy));
         (*scan).custom_private = list::of_integers(parts.shape.encode());
         scan.cast()
     }

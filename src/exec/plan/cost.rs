@@ -12,11 +12,11 @@ const VALUE: f64 = 0.0002;
 /// One row added to a hash table.
 const GROUPED_ROW: f64 = 0.001;
 /// One row handed out as a tuple.
-const EMITTED_ROW: f64 = 0.004;
+const EMITTED_ROW: f64 = 0.006;
 /// A vector opened: its pages read and its section decompressed.
-const VECTOR: f64 = 1.0;
+const VECTOR: f64 = 2.0;
 /// Starting a scan.
-const START: f64 = 4.0;
+const START: f64 = 10.0;
 
 /// What a table is made of.
 #[derive(Clone, Copy, Debug)]

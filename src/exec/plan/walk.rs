@@ -114,26 +114,3 @@ pub unsafe fn aggregates(node: *mut pg_sys::Node, found: &mut Vec<*mut pg_sys::N
         }
     }
 }
-
-/// The Params of an expression.
-///
-/// # Safety
-/// `node` is a live expression tree.
-pub unsafe fn params(node: *mut pg_sys::Node, found: &mut Vec<*mut pg_sys::Node>) {
-    // SAFETY: the walker gets the list it is called with.
-    unsafe { collect_params(node, core::ptr::from_mut(found).cast()) };
-}
-
-unsafe extern "C-unwind" fn collect_params(node: *mut pg_sys::Node, context: *mut c_void) -> bool {
-    // SAFETY: called with live nodes and the list of `params`.
-    unsafe {
-        if node.is_null() {
-            return false;
-        }
-        if (*node).type_ == pg_sys::NodeTag::T_Param {
-            (*context.cast::<Vec<*mut pg_sys::Node>>()).push(node);
-            return false;
-        }
-        ports::expression_tree_walker(node, Some(collect_params), context)
-    }
-}

@@ -144,6 +144,10 @@ fn kind_of(function: Function, arg: &Typed) -> Result<(AggKind, Finish), Refusal
             let finish = if float { Finish::AvgFloat } else { Finish::AvgNumeric };
             (AggKind::Avg(numbers), finish)
         }
+        // Squares of these may be beyond the integers that batches sum.
+        Function::Spread(Number::Int8 | Number::Numeric, _) => {
+            return Err(Refusal::Type(type_name(arg.type_id)));
+        }
         Function::Spread(number, spread) => {
             let numbers = numbers(number, arg)?;
             let float = numbers == NumType::Float;

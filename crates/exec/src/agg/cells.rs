@@ -61,6 +61,11 @@ impl<C: Cell> Cells<C> {
         Self { cells: Vec::new(), seen: None }
     }
 
+    /// One group, which took in a value.
+    pub fn one(cell: C) -> Self {
+        Self { cells: vec![cell], seen: None }
+    }
+
     /// The same states in another form.
     pub fn convert<D: Cell>(&self, form: impl Fn(&C) -> D) -> Result<Cells<D>, ExecError> {
         let mut cells = Vec::new();

@@ -8,9 +8,19 @@ pub(super) fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), ExecErr
     if vector.capacity() - vector.len() >= more {
         return Ok(());
     }
-    let bytes = (vector.len().saturating_add(more)).saturating_mul(size_of::<T>()) as u64;
-    vector.try_reserve(more).map_err(|_| ExecError::OutOfMemory { bytes })
+    let needed = vector.len().saturating_add(more);
+    let bytes = needed.saturating_mul(size_of::<T>()) as u64;
+    let grown = if bytes as usize >= LARGE {
+        // A quarter more, not twice as much: memory decides whether groups go to files, and large blocks move cheaply.
+        vector.try_reserve_exact(needed.saturating_add(needed / 4) - vector.len())
+    } else {
+        vector.try_reserve(more)
+    };
+    grown.map_err(|_| ExecError::OutOfMemory { bytes })
 }
+
+/// Bytes from which on vectors grow by a quarter.
+const LARGE: usize = 1 << 20;
 
 /// Lengthens to `len` with `value`; never shortens.
 #[inline]

@@ -26,6 +26,7 @@ mod spec;
 mod spill;
 mod state;
 mod strings;
+mod summary;
 mod sums;
 mod table;
 #[cfg(test)]
@@ -36,4 +37,5 @@ mod word;
 
 pub use aggregator::Aggregator;
 pub use spec::{AggKind, AggSpec, GroupSpec, KeyType, NumType, ValueType};
+pub use summary::Summary;
 pub use top::{TopKey, TopSource};

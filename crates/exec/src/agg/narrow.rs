@@ -148,6 +148,51 @@ impl<N: Narrow> Narrowed<N> {
     }
 }
 
+/// A narrow form of a sum of integers.
+pub(super) trait NarrowInt: Narrow {
+    /// A narrow state, where `i64` holds the sum.
+    fn of_sum(sum: i64, count: i64) -> Self;
+
+    /// A state of any size.
+    fn wide_of_sum(sum: i128, count: i64) -> Self::Wide;
+}
+
+impl<N: NarrowInt> Narrowed<N> {
+    /// One group that took in integers of which the sum is known. The largest of them is not, but their mean does for it:
+    /// all that is asked of the largest is that as many of that size make up the sum.
+    pub fn summed(sum: i128, count: u64) -> Self {
+        let rows = count.max(1) as f64;
+        let largest = (sum.unsigned_abs() as f64 / rows).ceil() + 1.0;
+        let form = match i64::try_from(sum) {
+            Ok(sum) if largest * rows <= N::LIMIT => {
+                Form::Narrow(Cells::one(N::of_sum(sum, count as i64)))
+            }
+            _ => Form::Wide(Cells::one(N::wide_of_sum(sum, count as i64))),
+        };
+        Self { form, largest, rows }
+    }
+}
+
+impl NarrowInt for NarrowSum {
+    fn of_sum(sum: i64, _: i64) -> Self {
+        Self(sum)
+    }
+
+    fn wide_of_sum(sum: i128, _: i64) -> SumInt {
+        SumInt(Wide::new(sum))
+    }
+}
+
+impl NarrowInt for NarrowAvg {
+    fn of_sum(sum: i64, count: i64) -> Self {
+        Self { sum, count }
+    }
+
+    fn wide_of_sum(sum: i128, count: i64) -> AvgInt {
+        AvgInt { sum: Wide::new(sum), count }
+    }
+}
+
 /// Half of what `i64` holds, since the size of a value is rounded.
 const HALF_I64: f64 = (1i64 << 62) as f64;
 

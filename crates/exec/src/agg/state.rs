@@ -211,6 +211,15 @@ impl State {
         }
     }
 
+    /// Takes in the sum of so many integers, at least one, into group 0.
+    pub fn add_sum(&mut self, sum: i128, count: u64) -> Result<(), ExecError> {
+        match &mut self.cells {
+            AnyCells::SumInt(cells) => cells.merge(&Narrowed::summed(sum, count), &[0], &[0]),
+            AnyCells::AvgInt(cells) => cells.merge(&Narrowed::summed(sum, count), &[0], &[0]),
+            _ => Err(ExecError::Unsupported),
+        }
+    }
+
     /// Merges the groups `from` of another state of the same kind into the groups `to`.
     pub fn merge(&mut self, other: &Self, from: &[u32], to: &[u32]) -> Result<(), ExecError> {
         macro_rules! pairs {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::memo::Advice;
 use super::merge::Part;
 use super::operand::{NullMask, Operand, bools, null_column};
-use super::{Expr, arith, cast, choose, compare, list, logic, text, time};
+use super::{Expr, arith, cast, choose, compare, list, logic, regexp, text, time};
 use crate::batch::{Batch, ColumnSource, Context};
 use crate::column::{Column, Data, Scalar, Span, StringDictionary, Strings};
 use crate::error::ExecError;
@@ -214,6 +214,10 @@ fn dispatch(
         Expr::Abs { kind, arg } => arith::abs(*kind, &get(arg)?)?,
         Expr::Cast { to, arg } => cast::cast(*to, &get(arg)?)?,
         Expr::Like { arg, pattern, negated } => text::like(pattern, &get(arg)?, *negated)?,
+        Expr::RegexpMatch { arg, pattern, negated } => {
+            regexp::matches(pattern, &get(arg)?, *negated)
+        }
+        Expr::RegexpReplace { arg, replacer } => regexp::replace(replacer, &get(arg)?)?,
         Expr::CharLength(arg) => text::char_length(&get(arg)?),
         Expr::OctetLength(arg) => text::octet_length(&get(arg)?),
         Expr::AsciiCase { upper, arg } => text::ascii_case(*upper, &get(arg)?)?,

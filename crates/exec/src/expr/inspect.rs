@@ -17,6 +17,8 @@ impl Expr {
             | Self::Abs { arg, .. }
             | Self::Cast { arg, .. }
             | Self::Like { arg, .. }
+            | Self::RegexpMatch { arg, .. }
+            | Self::RegexpReplace { arg, .. }
             | Self::CharLength(arg)
             | Self::OctetLength(arg)
             | Self::AsciiCase { arg, .. }
@@ -101,6 +103,8 @@ impl Expr {
             matches!(
                 expr,
                 Self::Like { .. }
+                    | Self::RegexpMatch { .. }
+                    | Self::RegexpReplace { .. }
                     | Self::StrPos { .. }
                     | Self::AsciiCase { .. }
                     | Self::Substring { .. }

@@ -339,6 +339,13 @@ fn same(a: &Expr, b: &Expr) -> bool {
         (Expr::Like { pattern: a, negated: x, .. }, Expr::Like { pattern: b, negated: y, .. }) => {
             Arc::ptr_eq(a, b) && x == y
         }
+        (
+            Expr::RegexpMatch { pattern: a, negated: x, .. },
+            Expr::RegexpMatch { pattern: b, negated: y, .. },
+        ) => Arc::ptr_eq(a, b) && x == y,
+        (Expr::RegexpReplace { replacer: a, .. }, Expr::RegexpReplace { replacer: b, .. }) => {
+            Arc::ptr_eq(a, b)
+        }
         (Expr::AsciiCase { upper: a, .. }, Expr::AsciiCase { upper: b, .. }) => a == b,
         (Expr::DateTrunc { unit: a, .. }, Expr::DateTrunc { unit: b, .. }) => a == b,
         (

@@ -14,6 +14,7 @@ mod logic;
 mod memo;
 mod merge;
 mod operand;
+mod regexp;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -25,6 +26,7 @@ pub(crate) use choose::true_rows;
 pub use eval::evaluate;
 pub use like::LikePattern;
 pub use memo::Memo;
+pub use regexp::{RegexpOptions, RegexpPattern, RegexpRefusal, RegexpReplacer};
 pub(crate) use time::{date_to_timestamp_one, timestamp_to_date_one, trunc_one};
 
 use crate::column::Scalar;
@@ -70,6 +72,10 @@ pub enum Expr {
     Cast { to: CastTo, arg: Box<Expr> },
     /// LIKE, or NOT LIKE if `negated`.
     Like { arg: Box<Expr>, pattern: Arc<LikePattern>, negated: bool },
+    /// `~`, or `!~` if `negated`.
+    RegexpMatch { arg: Box<Expr>, pattern: Arc<RegexpPattern>, negated: bool },
+    /// regexp_replace() with a constant pattern and replacement.
+    RegexpReplace { arg: Box<Expr>, replacer: Arc<RegexpReplacer> },
     /// length() of text in UTF-8: characters.
     CharLength(Box<Expr>),
     /// octet_length(), and length() of text in an encoding of single bytes.
