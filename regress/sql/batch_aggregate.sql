@@ -9,7 +9,7 @@
 SELECT twins($$CREATE TABLE t (id int, g int, i2 smallint, i4 int, i8 bigint, f4 real, f8 float8, n numeric, d numeric(12,3), b bool, t text, c text COLLATE "C", dt date, ts timestamp, tz timestamptz, tm time, iv interval, m money, o oid, u uuid, y bytea)$$);
 CREATE FUNCTION fill(first int, last int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM twins(format('INSERT INTO t SELECT i, i %% 13, i %% 100 - 50, CASE WHEN i %% 11 > 0 THEN i * 37 - 30000 END, CASE WHEN i %% 17 > 0 THEN i::bigint * 9007199254740993 - 4e18::bigint END, CASE WHEN i %% 5 > 0 THEN i / 4.0 END, CASE WHEN i %% 3 > 0 THEN i / 8.0 - 100 END,
+    PERFORM twins(format('INSERT INTO t SELECT i, i %% 13, i %% 100 - 50, CASE WHEN i %% 11 > 0 THEN i * 37 - 30000 END, CASE WHEN i %% 17 > 0 THEN i * 4503599627370497 - 4e18::bigint END, CASE WHEN i %% 5 > 0 THEN i / 4.0 END, CASE WHEN i %% 3 > 0 THEN i / 8.0 - 100 END,
         CASE i %% 7 WHEN 0 THEN NULL WHEN 1 THEN i WHEN 2 THEN i / 3.0 WHEN 3 THEN i * 1e20 WHEN 4 THEN -i * 1.50 ELSE 0.000001 * i END, CASE WHEN i %% 19 > 0 THEN i * 1.125 - 500 END, CASE i %% 4 WHEN 0 THEN NULL WHEN 1 THEN true ELSE i %% 8 = 2 END,
         CASE WHEN i %% 23 > 0 THEN ''t'' || i %% 50 END, chr(65 + i %% 26) || i %% 3, date ''2024-02-27'' + i %% 40, timestamp ''2024-01-01'' + i * interval ''37 min'', timestamptz ''2024-01-01 00:00 UTC'' + i * interval ''3 h'', time ''00:00'' + i * interval ''1 min'', i %% 20 * interval ''1 day'' + i %% 3 * interval ''1 month'',
         (i * 1.25)::numeric::money, 4294967290 - i %% 50, md5((i %% 30)::text)::uuid, decode(md5((i %% 20)::text), ''hex'') FROM generate_series(%s, %s) i', first, last));
@@ -35,14 +35,14 @@ INSERT INTO calls VALUES ('bit_xor(i2)', false), ('bit_xor(i4)', false), ('bit_x
     ('min(NULL::text)', false), ('sum(i4 + i2)', false), ('sum(i8 * 2)', false), ('sum(d * 2.5)', false), ('sum(-d)', false), ('avg(i4::bigint)', false), ('max(length(t))', false), ('min(upper(c))', false), ('sum(CASE WHEN b THEN i4 ELSE 0 END)', false), ('max(date_trunc(''month'', ts))', false), ('avg(extract(day FROM dt))', false),
     ('sum(i4::float8)', false), ('avg(i2::numeric)', false), ('max(coalesce(t, ''none''))', false), ('sum(length(md5(t)))', false);
 INSERT INTO calls VALUES ('string_agg(c, '','' ORDER BY id)', false), ('array_agg(id ORDER BY id)', false), ('percentile_disc(0.5) WITHIN GROUP (ORDER BY i4)', false), ('mode() WITHIN GROUP (ORDER BY g)', false), ('corr(i2, i2)', false), ('jsonb_object_agg(id, c)', false), ('regr_count(f8, f4)', false);
-SET extra_float_digits = -3; -- Youngs and Cramer's sums of squares depend on the order of rows
+SET extra_float_digits = -6; -- Youngs and Cramer's sums of squares depend on the order of rows
 SELECT call, s FROM calls, LATERAL same('SELECT ' || call || ' FROM t') s WHERE s <> '1 rows';
 SELECT call, s FROM calls, LATERAL same('SELECT g, ' || call || ' FROM t GROUP BY g') s WHERE s <> '14 rows';
 SELECT call, s FROM calls, LATERAL same('SELECT ' || call || ' FROM t WHERE id < 0') s WHERE s <> '1 rows';
 SELECT call, s FROM calls, LATERAL same('SELECT c, b, ' || call || ' FROM t WHERE i2 > 10 GROUP BY c, b') s WHERE s LIKE 'DIFFERENT%' OR s LIKE 'error%';
 SELECT call, s FROM calls, LATERAL same('SELECT g, ' || call || ' FILTER (WHERE b), ' || call || ' FILTER (WHERE id < 0 OR c LIKE ''B%''), count(*) FILTER (WHERE NULL) FROM t GROUP BY g') s WHERE s <> '14 rows';
-SELECT call, s FROM calls, LATERAL same('SELECT g, ' || replace(call, '(', '(DISTINCT ') || ' FROM t GROUP BY g') s WHERE call ~ '^\w+\([^*]+\)$' AND call !~ 't\.|jsonb' AND s <> '14 rows';
-SELECT call, s FROM calls, LATERAL same('SELECT ' || replace(call, '(', '(DISTINCT ') || ' FROM t') s WHERE call ~ '^\w+\([^*]+\)$' AND call !~ 't\.|jsonb' AND s <> '1 rows';
+SELECT call, s FROM calls, LATERAL same('SELECT g, ' || replace(call, '(', '(DISTINCT ') || ' FROM t GROUP BY g') s WHERE call ~ '^\w+\(\w+\)$' AND s <> '14 rows';
+SELECT call, s FROM calls, LATERAL same('SELECT ' || replace(call, '(', '(DISTINCT ') || ' FROM t') s WHERE call ~ '^\w+\(\w+\)$' AND s <> '1 rows';
 SELECT call, s FROM calls, LATERAL same('SELECT g FROM t GROUP BY g HAVING ' || call || ' IS NOT NULL') s WHERE s LIKE 'DIFFERENT%' OR s LIKE 'error%';
 RESET extra_float_digits;
 
@@ -69,7 +69,7 @@ SELECT all_same('SELECT generate_series(1, 2), count(*) FROM t', 'SELECT g, gene
 
 -- numbers at their ends: overflow, infinities, NaN, negative zero, scales
 SELECT twins($$CREATE TABLE edge (g int, i2 smallint, i4 int, i8 bigint, f4 real, f8 float8, n numeric, d numeric(38,0), e numeric(10,2));
-    INSERT INTO edge SELECT i % 3, 32767 - i % 2, 2147483647 - i, 9223372036854775807 - i, CASE i % 7 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' WHEN 2 THEN 0 WHEN 3 THEN 'Infinity' ELSE i END::real, CASE i % 6 WHEN 0 THEN '-0' WHEN 1 THEN '0' WHEN 2 THEN 'NaN' WHEN 3 THEN '-Infinity' ELSE i % 9 END::float8,
+    INSERT INTO edge SELECT i % 3, 32767 - i % 2, 2147483647 - i, 9223372036854775807 - i, CASE i % 7 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' WHEN 2 THEN 0 WHEN 3 THEN 'Infinity' ELSE i::real END, CASE i % 6 WHEN 0 THEN '-0' WHEN 1 THEN '0' WHEN 2 THEN 'NaN' WHEN 3 THEN '-Infinity' ELSE (i % 9)::float8 END,
         CASE i % 5 WHEN 0 THEN 'NaN' WHEN 1 THEN 'Infinity' WHEN 2 THEN 1.10 WHEN 3 THEN 1.1 ELSE 1e300 END::numeric, (repeat('9', 38))::numeric - i, CASE i % 4 WHEN 0 THEN 'NaN' WHEN 1 THEN 99999999.99 WHEN 2 THEN -99999999.99 END::numeric FROM generate_series(1, 600) i$$);
 SELECT all_same('SELECT sum(i2), sum(i4), sum(i8), avg(i8), sum(n), sum(d), avg(d), sum(e) FROM edge', 'SELECT g, sum(i2), sum(i4), sum(i8), avg(i8), sum(d), avg(d), sum(e), avg(e) FROM edge GROUP BY g', 'SELECT min(f4), max(f4), min(f8), max(f8), min(n), max(n), min(d), max(d), min(e), max(e) FROM edge', 'SELECT sum(f4), sum(f8), avg(f4), avg(f8), stddev(f8), var_pop(f4) FROM edge',
     'SELECT f4 = 0, f4 > 0, f4::text = ''NaN'', count(*) FROM edge GROUP BY 1, 2, 3', 'SELECT f8 + 0.0 AS k, count(*) FROM edge GROUP BY k', 'SELECT f8, f4, count(*) FROM edge WHERE f8 > 0 AND f4 > 0 GROUP BY f8, f4', 'SELECT round(n, 2), count(*) FROM edge GROUP BY 1', 'SELECT n + 0.00, count(*) FROM edge GROUP BY 1', 'SELECT e, count(*) FROM edge GROUP BY e', 'SELECT d, count(*) FROM edge GROUP BY d',
@@ -103,13 +103,18 @@ SELECT twins('CREATE TABLE many (a int, b text, c numeric(10,2), d int)');
 SET pgcolumnar.row_group_rows = 4096; SET pgcolumnar.vector_rows = 1024;
 SELECT twins($$INSERT INTO many SELECT i % 9000, 'key ' || i % 7000, i / 100.0, i FROM generate_series(1, 27000) i$$);
 SET work_mem = '64kB'; SET hash_mem_multiplier = 1;
-SELECT s > 0 AS spilled FROM counted('Spilled', 'SELECT a, count(*), sum(c) FROM many GROUP BY a') s;
-SELECT s > 0 AS spilled FROM counted('Spilled', 'SELECT b, min(b), count(DISTINCT d) FROM many GROUP BY b') s;
+SELECT s > 0 AS spilled FROM counted('Spilled', 'SELECT b, a, count(*), stddev(d) FROM many GROUP BY b, a') s;
+SELECT s > 0 AS spilled FROM counted('Spilled', 'SELECT b, count(DISTINCT a), sum(DISTINCT d) FROM many GROUP BY b') s;
 SELECT all_same('SELECT a, count(*), sum(c), avg(c), min(d), max(d) FROM many GROUP BY a', 'SELECT b, count(*), sum(d) FROM many GROUP BY b', 'SELECT b, a, count(*), stddev(d), max(b COLLATE "C") FROM many GROUP BY b, a', 'SELECT b, count(DISTINCT a), count(DISTINCT c), sum(DISTINCT d) FROM many GROUP BY b', 'SELECT count(DISTINCT a), count(DISTINCT b), count(DISTINCT d), sum(DISTINCT c) FROM many',
     'SELECT a % 3, count(DISTINCT b), count(DISTINCT d) FILTER (WHERE c > 50) FROM many GROUP BY 1', 'SELECT DISTINCT b, a FROM many', 'SELECT DISTINCT d FROM many', 'SELECT a FROM many GROUP BY a HAVING max(d) > 26000', 'SELECT a, count(*) FROM many GROUP BY a ORDER BY sum(c) DESC, a LIMIT 20', 'SELECT b, sum(d) FROM many GROUP BY b ORDER BY 2, 1 OFFSET 100 LIMIT 5', 'SELECT a, b, c, d, count(*), bool_and(d > 5), bit_or(a) FROM many GROUP BY a, b, c, d',
     'SELECT max(n) FROM (SELECT b, count(*) AS n FROM many GROUP BY b) s', 'SELECT d, md5(b) FROM many GROUP BY d, md5(b)', 'SELECT g, (SELECT count(*) FROM (SELECT a FROM many WHERE d > g * 5000 GROUP BY a) s) FROM generate_series(1, 3) g', 'SELECT a, variance(c), avg(d), min(b COLLATE "C") FROM many GROUP BY a');
-SELECT same('SELECT a FROM many GROUP BY a LIMIT 10');
-BEGIN; DECLARE c CURSOR FOR SELECT a, count(*) FROM many GROUP BY a; MOVE 5 IN c; COMMIT;
+SELECT same('SELECT count(*) FROM (SELECT a FROM many GROUP BY a LIMIT 10) s');
+-- what spilled is given back where a plan ends early or fails
+BEGIN; DECLARE c CURSOR FOR SELECT d, b, count(*) FROM many GROUP BY d, b; MOVE 5 IN c; COMMIT;
+BEGIN; DECLARE c CURSOR FOR SELECT d, b, count(*) FROM many GROUP BY d, b; MOVE 5 IN c; CLOSE c; SAVEPOINT s; DECLARE c CURSOR FOR SELECT d, b, 1 / (d - 25000) FROM many GROUP BY d, b; MOVE ALL IN c; ROLLBACK TO s; COMMIT;
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT d, b, count(*) FROM many GROUP BY d, b LOOP EXIT; END LOOP; END $$;
+SELECT count(*) FROM (SELECT d, b FROM many GROUP BY d, b LIMIT 10) s;
+SELECT count(*) FROM pg_ls_tmpdir() WHERE name LIKE 'pgsql_tmp' || pg_backend_pid() || '.%';
 RESET work_mem; RESET hash_mem_multiplier;
 
 SELECT count(*) FILTER (WHERE nodes LIKE '%ColumnarAgg%') * 10 >= count(*) * 6 AS enough, count(*) FILTER (WHERE nodes <> '') * 20 >= count(*) * 17 AS enough FROM asked;

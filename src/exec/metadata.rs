@@ -1,6 +1,7 @@
 //! What metadata tells of a chunk or of one of its vectors, in the forms that pruning and summaries take.
 
 use crate::am::group::Column;
+use columnar_exec::Scalar;
 use columnar_exec::prune::ColumnBounds;
 use columnar_exec::stored::ColumnKind;
 use columnar_exec::summary::Stored;
@@ -41,6 +42,25 @@ pub fn of_vector(column: &Column, row: u32) -> Metadata<'_> {
         max: meta.max.as_ref(),
         sum: None,
     }
+}
+
+/// Bounds of a column that has this value in every row.
+pub fn bounds_of_value(value: &Scalar, kind: ColumnKind) -> Option<ColumnBounds> {
+    let unsigned = matches!(kind, ColumnKind::Unsigned(_));
+    let integers = if unsigned { BoundsOrder::Unsigned } else { BoundsOrder::Signed };
+    let (bound, order) = match value {
+        Scalar::Null => (None, BoundsOrder::None),
+        Scalar::Bool(value) => (Some(Bound::Int((*value).into())), BoundsOrder::Signed),
+        Scalar::Int(value) => (Some(Bound::Int(*value)), integers),
+        Scalar::Float(value) => (Some(Bound::Float(*value)), BoundsOrder::Float),
+        Scalar::Bytes(bytes) => {
+            let bytes = bytes.as_ref().into();
+            (Some(Bound::Bytes { bytes, exact: true }), BoundsOrder::Bytewise)
+        }
+        Scalar::Decimal(..) => return None,
+    };
+    let nulls = u32::from(bound.is_none());
+    Some(ColumnBounds { min: bound.clone(), max: bound, nulls, rows: 1, order })
 }
 
 impl<'a> Metadata<'a> {

@@ -10,7 +10,7 @@ use crate::am::slot;
 use crate::ports;
 use columnar_exec::agg::Aggregator;
 use columnar_exec::pipeline::{Morsel, Pipeline, Sink};
-use columnar_exec::prune;
+use columnar_exec::prune::{self, ColumnBounds};
 use columnar_exec::stored::{ColumnKind, SharedDictionary, StoredBatch, StoredColumn};
 use columnar_exec::summary::{Known, SummaryPlan};
 use columnar_exec::{Column, Expr, Scalar};
@@ -324,10 +324,8 @@ impl Reader {
     fn open_group(&mut self, group: Rc<Group>) {
         let columns: Vec<_> =
             self.requests.iter().map(|request| group.column(self.rel, request.attribute)).collect();
-        let bounds = |column: usize| {
-            let chunk = columns[column].as_ref()?;
-            Some(metadata::of_chunk(chunk).bounds(self.kinds[column]))
-        };
+        let bounds =
+            |column: usize| self.bounds(columns[column].as_deref().map(metadata::of_chunk), column);
         if self.filters.iter().any(|f| !prune::may_match(f, &bounds, &self.params)) {
             self.counts.groups_skipped += 1;
             return;
@@ -428,11 +426,19 @@ impl Reader {
 
     /// Whether zone maps of the vectors that begin at or before a row exclude all rows of a morsel.
     fn excluded(&self, opened: &Opened, start: u32) -> bool {
-        let bounds = |column: usize| {
-            let chunk = opened.columns[column].as_ref()?;
-            Some(metadata::of_vector(chunk, start).bounds(self.kinds[column]))
-        };
+        let vector = |chunk| metadata::of_vector(chunk, start);
+        let bounds =
+            |column: usize| self.bounds(opened.columns[column].as_deref().map(vector), column);
         self.filters.iter().any(|f| !prune::may_match(f, &bounds, &self.params))
+    }
+
+    /// Bounds of a column in a chunk or vector; one that is younger than its group has its default everywhere.
+    fn bounds(&self, metadata: Option<Metadata<'_>>, column: usize) -> Option<ColumnBounds> {
+        let kind = self.kinds[column];
+        match metadata {
+            Some(metadata) => Some(metadata.bounds(kind)),
+            None => metadata::bounds_of_value(&self.missing(self.requests[column]), kind),
+        }
     }
 
     /// Takes in so many visible rows by what `metadata` tells of the chunks or vectors they are of; false if it does not
@@ -444,7 +450,7 @@ impl Reader {
             None => Some(Known::Constant(self.missing(self.requests[column]))),
         };
         let Some(summaries) = plan.answer(rows, &known) else { return false };
-        let bounds = |column: usize| Some(metadata(column)?.bounds(self.kinds[column]));
+        let bounds = |column: usize| self.bounds(metadata(column), column);
         if !self.filters.iter().all(|f| prune::always_true(f, &bounds, &self.params)) {
             return false;
         }

@@ -122,8 +122,17 @@ fn decode(
     strings: Option<&Arc<StringDictionary>>,
 ) -> Result<Column, ExecError> {
     let rows = vector.len();
+    // Stored as oid, now an integer of the same width.
+    let width = match (kind, vector.spec().is_unsigned()) {
+        (ColumnKind::Int, true) => vector.spec().physical.width(),
+        _ => None,
+    };
     if let Some(value) = vector.constant() {
-        return Ok(Column::constant(scalar(value, kind)?, rows));
+        let value = match (scalar(value, kind)?, width) {
+            (Scalar::Int(value), Some(width)) => Scalar::Int(signed(value, width)),
+            (value, _) => value,
+        };
+        return Ok(Column::constant(value, rows));
     }
     let nulls = match vector.nulls() {
         Some(nulls) if vector.null_count() > 0 => {
@@ -140,6 +149,9 @@ fn decode(
         ColumnKind::Int => {
             let mut values = Vec::new();
             vector.decode_ints(&mut values);
+            if let Some(width) = width {
+                values.iter_mut().for_each(|value| *value = signed(*value, width));
+            }
             Data::Int(Arc::new(values))
         }
         ColumnKind::Unsigned(width) => {
@@ -172,6 +184,16 @@ pub fn unsigned(value: i64, width: u8) -> i64 {
         1 => i64::from(value as u8),
         2 => i64::from(value as u16),
         4 => i64::from(value as u32),
+        _ => value,
+    }
+}
+
+/// The low bytes of an integer, with sign.
+fn signed(value: i64, width: usize) -> i64 {
+    match width {
+        1 => i64::from(value as i8),
+        2 => i64::from(value as i16),
+        4 => i64::from(value as i32),
         _ => value,
     }
 }

@@ -233,6 +233,10 @@ fn of_constant(wanted: Wanted, value: &Scalar, rows: u64) -> Option<Summary> {
             Summary::Sum { sum: i128::from(*value) * i128::from(rows), count: rows }
         }
         (Wanted::Sum, _) => return None,
+        // Which of equal values is the result depends on the order.
+        (Wanted::Min | Wanted::Max, Scalar::Float(value)) if !is_one_of_a_kind(*value) => {
+            return None;
+        }
         (Wanted::Min | Wanted::Max, _) => Summary::Extreme((!none).then(|| value.clone())),
     })
 }
@@ -280,6 +284,11 @@ fn of_stored(
     }
 }
 
+/// Whether all floats equal to it have its bits: neither zero nor NaN.
+fn is_one_of_a_kind(value: f64) -> bool {
+    value != 0.0 && !value.is_nan()
+}
+
 /// A bound as the value it is; `None` where it is only beyond the values, where another value equal to it may be the result
 /// (zeros of either sign, NaN), or where the column was stored as another type, whose order was another.
 fn scalar(bound: &Bound, order: BoundsOrder, kind: ColumnKind) -> Option<Scalar> {
@@ -293,7 +302,7 @@ fn scalar(bound: &Bound, order: BoundsOrder, kind: ColumnKind) -> Option<Scalar>
             same.then_some(Scalar::Int(*value))
         }
         (Bound::Float(value), BoundsOrder::Float, ColumnKind::Float) => {
-            (*value != 0.0 && !value.is_nan()).then_some(Scalar::Float(*value))
+            is_one_of_a_kind(*value).then_some(Scalar::Float(*value))
         }
         (Bound::Bytes { bytes, exact: true }, BoundsOrder::Bytewise, ColumnKind::Bytes) => {
             Some(Scalar::Bytes(bytes.as_ref().into()))

@@ -401,6 +401,9 @@ fn raw(attribute: &crate::am::group::types::Attribute) -> (ColumnKind, DatumKind
         Physical::Fixed(_) => (ColumnKind::Bytes, DatumKind::Fixed),
         Physical::Bytes if attribute.len == -2 => (ColumnKind::Bytes, DatumKind::CString),
         Physical::Bytes => (ColumnKind::Bytes, DatumKind::Varlena),
+        physical if attribute.spec.is_unsigned() => {
+            (ColumnKind::Unsigned(physical.width().unwrap_or(8) as u8), DatumKind::Integer)
+        }
         _ => (ColumnKind::Int, DatumKind::Integer),
     }
 }

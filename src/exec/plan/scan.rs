@@ -32,10 +32,20 @@ pub unsafe fn add_path(
         let restrictions = list::pointers::<pg_sys::RestrictInfo>((*rel).baserestrictinfo);
         let columns = walk::columns(rel);
         let mut translator = Translator::new((*rel).relid as i32, (*table).rd_att);
-        let native = restrictions
-            .iter()
-            .filter(|r| translator.expression((***r).clause.cast()).is_ok())
-            .count();
+        // Filters without a kernel are evaluated row by row, and may hold a subquery.
+        let mut slow = pg_sys::QualCost::default();
+        let mut native = 0;
+        for restriction in &restrictions {
+            let clause: *mut pg_sys::Node = (**restriction).clause.cast();
+            if translator.expression(clause).is_ok() {
+                native += 1;
+                continue;
+            }
+            let mut cost = pg_sys::QualCost::default();
+            pg_sys::cost_qual_eval_node(&raw mut cost, clause, root);
+            slow.startup += cost.startup;
+            slow.per_tuple += cost.per_tuple + pg_sys::cpu_operator_cost;
+        }
         close_table(table);
         // What a slot of a batch cannot tell: xmin, xmax and their like.
         let Some(columns) = columns else { return };
@@ -49,9 +59,7 @@ pub unsafe fn add_path(
         (*path).path.parallel_safe = (*rel).consider_parallel;
         (*path).path.rows = rows;
         let mut total = size.read(columns, native) + cost::emit(rows);
-        // Filters without a kernel are evaluated row by row.
-        let slow = restrictions.len() - native;
-        total += (size.group_rows + size.page_rows) * pg_sys::cpu_operator_cost * slow as f64 * 4.0;
+        total += slow.startup + (size.group_rows + size.page_rows) * slow.per_tuple;
         let target_cost = (*(*rel).reltarget).cost;
         (*path).path.startup_cost = target_cost.startup;
         (*path).path.total_cost = target_cost.startup + total + target_cost.per_tuple * rows;

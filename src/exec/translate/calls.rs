@@ -5,7 +5,7 @@ use super::lists;
 use super::nodes::{boolean, typed_as};
 use super::refusal::Refusal;
 use super::types::{self, DataClass, ValueType};
-use super::{Translator, Typed, collation, result_of, strings, times, values};
+use super::{Translator, Typed, collation, regexps, result_of, strings, times, values};
 use columnar_exec::expr::{ArithOp, CompareOp, NumberKind};
 use columnar_exec::{Expr, Scalar, numeric};
 use pgrx::pg_sys::{self, Node, NodeTag, Oid};
@@ -267,6 +267,9 @@ fn truth(
             strings::like(left, &right, collation, negated, fold_case)?
         }
         Kernel::StartsWith => strings::starts_with(left, &right, collation)?,
+        Kernel::RegexpMatch { negated, fold_case } => {
+            regexps::matches(left, &right, collation, negated, fold_case)?
+        }
         _ => return Err(Refusal::Function(functions::function_name(function))),
     }))
 }
@@ -352,6 +355,7 @@ fn apply(
         Kernel::Compare(..)
         | Kernel::CompareDateTimestamp { .. }
         | Kernel::Like { .. }
+        | Kernel::RegexpMatch { .. }
         | Kernel::StartsWith => return truth(kernel, function, collation, args),
         Kernel::Arith(op, NumberKind::Decimal) => return decimal(node, op, args),
         Kernel::Arith(op, kind) => {
@@ -377,6 +381,8 @@ fn apply(
                 if value == ValueType::Numeric { ValueType::Decimal { scale: 0 } } else { value };
             return typed_as(node, value, expr);
         }
+        Kernel::RegexpLike => regexps::like(args, collation)?,
+        Kernel::RegexpReplace => regexps::replace(args, collation)?,
         Kernel::CharLength => strings::char_length(one(args)?)?,
         Kernel::OctetLength => Expr::OctetLength(Box::new(one(args)?.expr)),
         Kernel::LetterCase { upper } => {

@@ -27,6 +27,13 @@ pub enum Kernel {
         fold_case: bool,
     },
     StartsWith,
+    /// An operator of regular expressions.
+    RegexpMatch {
+        negated: bool,
+        fold_case: bool,
+    },
+    RegexpLike,
+    RegexpReplace,
     CharLength,
     OctetLength,
     LetterCase {
@@ -271,6 +278,7 @@ fn cast(function: u32) -> Option<Kernel> {
 
 fn string(function: u32) -> Option<Kernel> {
     let like = |negated, fold_case| Kernel::Like { negated, fold_case };
+    let regexp = |negated, fold_case| Kernel::RegexpMatch { negated, fold_case };
     Some(match function {
         // char(n) is matched with its blanks.
         pg_sys::F_TEXTLIKE | pg_sys::F_LIKE_TEXT_TEXT | pg_sys::F_BPCHARLIKE => like(false, false),
@@ -279,6 +287,16 @@ fn string(function: u32) -> Option<Kernel> {
         }
         pg_sys::F_TEXTICLIKE | pg_sys::F_BPCHARICLIKE => like(false, true),
         pg_sys::F_TEXTICNLIKE | pg_sys::F_BPCHARICNLIKE => like(true, true),
+        pg_sys::F_TEXTREGEXEQ | pg_sys::F_BPCHARREGEXEQ => regexp(false, false),
+        pg_sys::F_TEXTREGEXNE | pg_sys::F_BPCHARREGEXNE => regexp(true, false),
+        pg_sys::F_TEXTICREGEXEQ | pg_sys::F_BPCHARICREGEXEQ => regexp(false, true),
+        pg_sys::F_TEXTICREGEXNE | pg_sys::F_BPCHARICREGEXNE => regexp(true, true),
+        pg_sys::F_REGEXP_LIKE_TEXT_TEXT | pg_sys::F_REGEXP_LIKE_TEXT_TEXT_TEXT => {
+            Kernel::RegexpLike
+        }
+        pg_sys::F_REGEXP_REPLACE_TEXT_TEXT_TEXT | pg_sys::F_REGEXP_REPLACE_TEXT_TEXT_TEXT_TEXT => {
+            Kernel::RegexpReplace
+        }
         pg_sys::F_STARTS_WITH => Kernel::StartsWith,
         pg_sys::F_LENGTH_TEXT | pg_sys::F_CHAR_LENGTH_TEXT | pg_sys::F_CHARACTER_LENGTH_TEXT => {
             Kernel::CharLength

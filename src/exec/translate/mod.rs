@@ -12,7 +12,7 @@
 //! are the same in what is refused; they may differ in what is external, since that depends on the session's time zone.
 //!
 //! * [`types`], [`values`]: types, and datums to values and back.
-//! * [`functions`]: which kernel computes which function. `calls`, `strings`, `times`: the kernels with their arguments.
+//! * [`functions`]: which kernel computes which function. `calls`, `strings`, `regexps`, `times`: the kernels with their arguments.
 //! * `nodes`: the other nodes. `facts`: what is evaluated by PostgreSQL.
 //! * [`aggregates`], [`finish`]: aggregates, and their results.
 #![allow(unsafe_code)]
@@ -27,6 +27,7 @@ mod lists;
 mod nodes;
 mod numeric_state;
 mod refusal;
+mod regexps;
 mod strings;
 mod times;
 pub mod types;

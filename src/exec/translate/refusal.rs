@@ -1,5 +1,6 @@
 //! Why an expression is not evaluated in batches, for EXPLAIN VERBOSE.
 
+use columnar_exec::expr::RegexpRefusal;
 use std::fmt;
 
 /// What stands against it.
@@ -43,6 +44,8 @@ pub enum Refusal {
     NotConstant,
     /// A constant out of the range of the kernels.
     Constant,
+    /// A regular expression that no kernel matches, and why.
+    Regexp(RegexpRefusal),
     /// A node of the expression tree, by its name.
     Node(String),
     /// An aggregate the batch executor does not fold, by its name and why.
@@ -73,6 +76,7 @@ impl fmt::Display for Refusal {
             Self::CaseTest => f.write_str("test value of CASE"),
             Self::NotConstant => f.write_str("argument is not a constant"),
             Self::Constant => f.write_str("constant out of range"),
+            Self::Regexp(why) => write!(f, "regular expression: {why}"),
             Self::Node(name) => write!(f, "expression node {name}"),
             Self::AggregateFunction(name, why) => write!(f, "aggregate {name}: {why}"),
         }

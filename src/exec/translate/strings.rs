@@ -10,7 +10,7 @@ use pgrx::pg_sys::Oid;
 use std::sync::Arc;
 
 /// A constant string.
-fn constant(arg: &Typed) -> Result<&[u8], Refusal> {
+pub(super) fn constant(arg: &Typed) -> Result<&[u8], Refusal> {
     match arg.constant() {
         Some(Scalar::Bytes(bytes)) => Ok(bytes),
         _ => Err(Refusal::NotConstant),
@@ -34,12 +34,23 @@ pub fn like(
     negated: bool,
     fold_case: bool,
 ) -> Result<Expr, Refusal> {
+    like_bytes(arg, constant(pattern)?, collation, negated, fold_case)
+}
+
+/// LIKE and ILIKE with the bytes of a pattern.
+pub(super) fn like_bytes(
+    arg: Typed,
+    pattern: &[u8],
+    collation: Oid,
+    negated: bool,
+    fold_case: bool,
+) -> Result<Expr, Refusal> {
     if fold_case {
         collation::require_c_case(collation)?;
     } else {
         collation::require_deterministic(collation)?;
     }
-    let pattern = LikePattern::new(constant(pattern)?, Some(b'\\'), fold_case, is_utf8()?)
+    let pattern = LikePattern::new(pattern, Some(b'\\'), fold_case, is_utf8()?)
         .map_err(|_| Refusal::Constant)?;
     Ok(Expr::Like { arg: Box::new(arg.expr), pattern: Arc::new(pattern), negated })
 }

@@ -51,6 +51,8 @@ pub enum DataClass {
 
 /// Most decimal places of a [`ValueType::Decimal`] column: products of two fit an i128 for values of usual size.
 const MAX_COLUMN_SCALE: i32 = 18;
+/// Most digits of a [`ValueType::Decimal`] column: a sum of 2^63 values, and a product of two, fit an i128 whatever they are.
+const MAX_COLUMN_DIGITS: i32 = 19;
 /// Most digits that an i128 holds whatever they are.
 pub const MAX_DIGITS: i32 = 38;
 
@@ -143,7 +145,8 @@ fn numeric_type(typmod: i32) -> ValueType {
     let packed = typmod - 4;
     let precision = (packed >> 16) & 0xffff;
     let scale = ((packed & 0x7ff) ^ 1024) - 1024;
-    let fits = typmod >= 4 && (0..=MAX_COLUMN_SCALE).contains(&scale) && precision <= MAX_DIGITS;
+    let fits =
+        typmod >= 4 && (0..=MAX_COLUMN_SCALE).contains(&scale) && precision <= MAX_COLUMN_DIGITS;
     if fits { ValueType::Decimal { scale: scale as u8 } } else { ValueType::Numeric }
 }
 

@@ -221,11 +221,7 @@ impl RegexpReplacer {
     /// The result, where it is part of the text.
     fn within(&self, group: usize, text: &[u8]) -> (usize, usize) {
         let mut groups: Groups = [None; GROUPS];
-        if self.span(text, &mut groups) {
-            groups[group].unwrap_or((0, 0))
-        } else {
-            (0, text.len())
-        }
+        if self.span(text, &mut groups) { groups[group].unwrap_or((0, 0)) } else { (0, text.len()) }
     }
 }
 
@@ -280,9 +276,7 @@ pub(super) fn replace(replacer: &RegexpReplacer, arg: &Column) -> Result<Column,
         let place = |row: usize| match source {
             Texts::Const(_) => 0,
             Texts::Plain(strings) => strings.spans[row].start,
-            Texts::Dict(codes) => {
-                codes.dictionary.values.spans[codes.codes[row] as usize].start
-            }
+            Texts::Dict(codes) => codes.dictionary.values.spans[codes.codes[row] as usize].start,
         };
         let spans = each(lend(&nulls), arg.len, Span { start: 0, len: 0 }, |row| {
             let (from, to) = replacer.within(group, source.get(row));

@@ -161,6 +161,7 @@ fn constants_and_columns_younger_than_their_group() {
     let plus = arith(ArithOp::Add, NumberKind::Int16, Expr::Column(0), int(32_760));
     assert_eq!(missing(MAX, Some(plus.clone()), seven()), extreme(Scalar::Int(32_767)));
     assert_eq!(missing(MAX, Some(plus), Scalar::Int(8)), None);
+    assert_eq!(missing(AggKind::Min(ValueType::Float), column(1), Scalar::Float(0.0)), None);
     assert_eq!(missing(COUNT, Some(int(1)), Scalar::Null), Some(Summary::Count(4)));
     assert_eq!(missing(COUNT, Some(Expr::Param(1)), seven()), Some(Summary::Count(0)));
     assert_eq!(

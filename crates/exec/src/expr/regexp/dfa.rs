@@ -187,7 +187,8 @@ impl Dfa {
     pub(super) fn looks_far_ahead(&self) -> bool {
         let waits = |state: u8| state != DEAD && self.flags[usize::from(state)] & ACCEPT == 0;
         // Rounds of removing the states that lead to no other state that waits; what is left goes round.
-        let mut circling: Vec<bool> = (0..self.next.len()).map(|state| waits(state as u8)).collect();
+        let mut circling: Vec<bool> =
+            (0..self.next.len()).map(|state| waits(state as u8)).collect();
         loop {
             let stays = |state: usize| {
                 circling[state] && self.next[state].iter().any(|next| circling[usize::from(*next)])

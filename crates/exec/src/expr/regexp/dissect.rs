@@ -76,11 +76,8 @@ impl Cutter {
             Node::Repeat { min: 0, .. } => Err(RegexpRefusal::Groups),
             Node::Repeat { min: 1, max: Some(1), node } => self.part(node),
             Node::Repeat { node, min, max } => {
-                let before = Node::Repeat {
-                    node: node.clone(),
-                    min: min - 1,
-                    max: max.map(|max| max - 1),
-                };
+                let before =
+                    Node::Repeat { node: node.clone(), min: min - 1, max: max.map(|max| max - 1) };
                 self.pair(&before, Part::Plain, node)
             }
             Node::Start | Node::End | Node::Chars(_) => Ok(Part::Plain),
@@ -139,13 +136,7 @@ fn any_group(node: &Node, test: &dyn Fn(u32) -> bool) -> bool {
 
 impl Part {
     /// Notes where the groups are in what lies from `from` to `to`. False if that is no match of the part.
-    pub(super) fn dissect(
-        &self,
-        text: &[u8],
-        from: usize,
-        to: usize,
-        groups: &mut Groups,
-    ) -> bool {
+    pub(super) fn dissect(&self, text: &[u8], from: usize, to: usize, groups: &mut Groups) -> bool {
         match self {
             Self::Plain => true,
             Self::Capture(number, inner) => {
@@ -189,9 +180,7 @@ impl Chain {
         let mut ends = vec![false; stop + 1 - from];
         self.left.ends(text, from, stop, |end| ends[end - from] = true);
         self.right_backward.last_start(text, to, from, |start| {
-            start <= stop
-                && ends[start - from]
-                && (!self.utf8 || super::is_border(text, start))
+            start <= stop && ends[start - from] && (!self.utf8 || super::is_border(text, start))
         })
     }
 }

@@ -186,8 +186,8 @@ impl Builder {
         if !self.reading.backward {
             bytes.reverse();
         }
-        bytes.into_iter().try_fold(to, |to, byte| {
-            self.push(State::Read(Bytes::default().with(byte..=byte), to))
-        })
+        bytes
+            .into_iter()
+            .try_fold(to, |to, byte| self.push(State::Read(Bytes::default().with(byte..=byte), to)))
     }
 }
