@@ -54,7 +54,7 @@ enum Engine {
 impl Run {
     /// Starts work. `external` must outlive the run.
     pub fn start(
-        reader: Reader,
+        mut reader: Reader,
         pipeline: Pipeline,
         external: Option<&'static mut dyn External>,
     ) -> Self {
@@ -64,6 +64,7 @@ impl Run {
             allowed_threads()
         };
         let pipeline = Arc::new(pipeline);
+        reader.follow(Arc::clone(&pipeline));
         // SAFETY: reads settings.
         #[allow(unsafe_code)]
         let memory = unsafe { pg_sys::get_hash_memory_limit() };

@@ -92,6 +92,8 @@ pub struct Reader {
     requests: Vec<Request>,
     kinds: Arc<[ColumnKind]>,
     table_columns: Arc<[usize]>,
+    /// What the rows are for.
+    pipeline: Option<Arc<Pipeline>>,
     filters: Vec<Expr>,
     params: Vec<Scalar>,
     /// Columns brought with every morsel, and those brought when rows have passed the filters.
@@ -175,6 +177,7 @@ impl Reader {
             requests,
             kinds,
             table_columns,
+            pipeline: None,
             filters: Vec::new(),
             params: Vec::new(),
             first: Vec::new(),
@@ -216,6 +219,18 @@ impl Reader {
         if self.filters.is_empty() {
             self.first.append(&mut self.second);
         }
+    }
+
+    /// Says what the rows are for: of a top N, what is not among the first by its zone map is not read.
+    pub fn follow(&mut self, pipeline: Arc<Pipeline>) {
+        self.pipeline = Some(pipeline);
+    }
+
+    /// Whether zone maps say that no row passes the filters, or comes before those that are kept.
+    fn is_pruned(&self, bounds: &dyn Fn(usize) -> Option<ColumnBounds>) -> bool {
+        let excludes = |filter: &Expr| !prune::may_match(filter, bounds, &self.params);
+        let bound = self.pipeline.as_ref().and_then(|pipeline| pipeline.bound_filter());
+        self.filters.iter().any(excludes) || bound.as_ref().is_some_and(excludes)
     }
 
     /// Lets metadata answer for rows where it can, for a pipeline that allows it. The rows it answers for are not handed out.
@@ -326,7 +341,7 @@ impl Reader {
             self.requests.iter().map(|request| group.column(self.rel, request.attribute)).collect();
         let bounds =
             |column: usize| self.bounds(columns[column].as_deref().map(metadata::of_chunk), column);
-        if self.filters.iter().any(|f| !prune::may_match(f, &bounds, &self.params)) {
+        if self.is_pruned(&bounds) {
             self.counts.groups_skipped += 1;
             return;
         }
@@ -429,7 +444,7 @@ impl Reader {
         let vector = |chunk| metadata::of_vector(chunk, start);
         let bounds =
             |column: usize| self.bounds(opened.columns[column].as_deref().map(vector), column);
-        self.filters.iter().any(|f| !prune::may_match(f, &bounds, &self.params))
+        self.is_pruned(&bounds)
     }
 
     /// Bounds of a column in a chunk or vector; one that is younger than its group has its default everywhere.

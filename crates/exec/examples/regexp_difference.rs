@@ -8,7 +8,7 @@
 
 use std::io::{BufRead, Write};
 
-use columnar_exec::expr::{RegexpOptions, RegexpPattern, RegexpReplacer};
+use columnar_exec::expr::{LikePattern, RegexpOptions, RegexpPattern, RegexpReplacer};
 
 /// Numbers that look random and are the same for a seed (xorshift).
 struct Dice(u64);
@@ -58,10 +58,10 @@ const ATOMS: [&str; 30] = [
     "{",
     "[\\dA-B]",
 ];
-const QUANTIFIERS: [&str; 14] =
-    ["", "", "", "", "", "*", "+", "?", "*", "+", "?", "{2}", "{1,2}", "{0,2}"];
+const QUANTIFIERS: [&str; 18] =
+    ["", "", "", "", "", "", "", "*", "+", "?", "*", "+", "?", "{2}", "{1,2}", "{0,2}", "*?", "??"];
 const TEXTS: [&str; 16] =
-    ["a", "b", "c", "a", "b", "ab", "é", "/", "A", "B", "1", " ", "\n", ".", "日", "{"];
+    ["a", "b", "é", "ab", "/", "a", "b", "c", "A", "B", "1", " ", "\n", ".", "日", "_"];
 
 fn pattern(dice: &mut Dice, depth: usize, out: &mut String) {
     let branches = if dice.below(5) == 0 { 2 } else { 1 };
@@ -92,8 +92,13 @@ fn pattern(dice: &mut Dice, depth: usize, out: &mut String) {
 /// Patterns as they are written: an anchored chain of simple parts.
 fn chain(dice: &mut Dice, out: &mut String) {
     out.push_str(dice.pick(&["^", "^", ""]));
+    let plain = dice.below(6) == 0;
     for _ in 0..=dice.below(5) {
         let atom = dice.pick(&ATOMS);
+        if plain {
+            out.push_str(dice.pick(&["a", "b", "é", "_", "%", "\\\\", "/", "A"]));
+            continue;
+        }
         let quantifier = dice.pick(&QUANTIFIERS);
         match dice.below(5) {
             0 => out.push_str(&format!("(?:{atom}{})?", dice.pick(&ATOMS))),
@@ -120,13 +125,17 @@ fn generate(seed: u64, count: usize) -> std::io::Result<()> {
         let flags = dice.pick(&["", "", "g", "g", "i", "gi"]);
         let all = flags.contains('g');
         let options = options(flags.contains('i'));
-        if RegexpReplacer::new(source.as_bytes(), replacement.as_bytes(), all, &options).is_err() {
+        if RegexpReplacer::new(source.as_bytes(), replacement.as_bytes(), all, &options).is_err()
+            && (dice.below(4) > 0 || RegexpPattern::new(source.as_bytes(), &options).is_err())
+        {
             continue;
         }
         for _ in 0..8 {
             let mut text = String::new();
-            for _ in 0..dice.below(12) {
-                text.push_str(dice.pick(&TEXTS));
+            // Long and monotonous ones are what the linear ways are for.
+            let (length, letters) = if dice.below(5) == 0 { (120, 5) } else { (12, TEXTS.len()) };
+            for _ in 0..dice.below(length) {
+                text.push_str(dice.pick(&TEXTS[..letters]));
             }
             let fields = [source.as_str(), replacement, flags, &text].map(hex);
             writeln!(out, "{}", fields.join("\t"))?;
@@ -149,6 +158,16 @@ fn unhex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| digits(at).expect("hexadecimal")).collect()
 }
 
+/// Whether a text matches, by each way there is to find out.
+fn tests(pattern: &[u8], options: &RegexpOptions, text: &[u8]) -> Vec<bool> {
+    let Ok(test) = RegexpPattern::new(pattern, options) else { return Vec::new() };
+    let like = test.like().map(|like| {
+        let like = LikePattern::new(like, Some(b'\\'), options.fold_case, true);
+        like.and_then(|like| like.matches(text, &mut Vec::new())).expect("the pattern is complete")
+    });
+    std::iter::once(test.matches(text)).chain(like).collect()
+}
+
 fn check() -> std::io::Result<bool> {
     let (mut cases, mut wrong) = (0, 0);
     for line in std::io::stdin().lock().lines() {
@@ -161,13 +180,15 @@ fn check() -> std::io::Result<bool> {
             [pattern, replacement, flags, text, expected].map(unhex);
         let options = options(flags.contains(&b'i'));
         let all = flags.contains(&b'g');
-        let replacer = RegexpReplacer::new(&pattern, &replacement, all, &options);
-        let replacer = replacer.expect("only patterns of the subset are generated");
         let mut found = Vec::new();
-        replacer.replace(&text, &mut found);
-        let test = RegexpPattern::new(&pattern, &options).map(|test| test.matches(&text));
+        match RegexpReplacer::new(&pattern, &replacement, all, &options) {
+            Ok(replacer) => replacer.replace(&text, &mut found),
+            // A pattern for tests alone.
+            Err(_) => found.clone_from(&expected),
+        }
+        let test = tests(&pattern, &options, &text);
         cases += 1;
-        if found != expected || test.is_ok_and(|test| test != (matched == "t")) {
+        if found != expected || test.iter().any(|test| *test != (matched == "t")) {
             wrong += 1;
             let [pattern, replacement, flags, text, expected, found] =
                 [&pattern, &replacement, &flags, &text, &expected, &found]

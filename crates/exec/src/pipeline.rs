@@ -1,17 +1,17 @@
 //! What is done to each batch of a scan: filters, then a sink. A [`Worker`] does it on any thread.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::agg::{Aggregator, GroupSpec};
 use crate::batch::{Batch, Context, External};
 use crate::column::{Column, Scalar};
 use crate::datum::{DatumColumn, DatumKind};
 use crate::error::ExecError;
-use crate::expr::Expr;
+use crate::expr::{CompareOp, Expr};
 use crate::filter;
 use crate::stored::{ColumnKind, StoredBatch, StoredColumn};
-use crate::topn::{Order, TopN};
+use crate::topn::{Order, TopN, is_before};
 
 /// A scan's work, the same for all its batches and threads.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct Pipeline {
     pub params: Vec<Scalar>,
     /// Rows that each filter removed, counted by all workers.
     pub removed: Vec<AtomicU64>,
+    /// Of [`Sink::TopN`]: the first key of the worst row that some worker keeps, once it keeps enough.
+    pub bound: Mutex<Option<Scalar>>,
 }
 
 /// Where the rows of a pipeline go.
@@ -79,6 +81,31 @@ impl Pipeline {
         sink.dedup();
         sink.retain(|column| filters.binary_search(column).is_err());
         (filters, sink)
+    }
+
+    /// Takes a bound if it is before the one so far.
+    fn narrow(&self, bound: &Scalar, order: Order) {
+        let mut shared = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        if shared.as_ref().is_none_or(|known| is_before(bound, known, order)) {
+            *shared = Some(bound.clone());
+        }
+    }
+
+    /// Of [`Sink::TopN`] with a column for its first key: a filter that no row passes which comes after all rows that are
+    /// kept. It gets narrower while the scan runs.
+    pub fn bound_filter(&self) -> Option<Expr> {
+        let Sink::TopN { keys, order, .. } = &self.sink else { return None };
+        let (Some(Expr::Column(column)), Some(order)) = (keys.first(), order.first()) else {
+            return None;
+        };
+        let bound = self.bound.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        if bound == Scalar::Null {
+            return None;
+        }
+        let key = || Box::new(Expr::Column(*column));
+        let op = if order.descending { CompareOp::Ge } else { CompareOp::Le };
+        let passes = Expr::Compare { op, left: key(), right: Box::new(Expr::Const(bound)) };
+        Some(if order.nulls_first { Expr::Or(vec![Expr::IsNull(key()), passes]) } else { passes })
     }
 
     /// Whether any expression wants the backend's thread.
@@ -218,13 +245,16 @@ impl<'a> Worker<'a> {
                 aggregator.consume(&keys, &args, &conditions, batch.len())?;
                 Ok(Outcome::Done(sequence))
             }
-            (Sink::TopN { keys, .. }, State::TopN(top)) => {
+            (Sink::TopN { keys, order, .. }, State::TopN(top)) => {
                 let keys = evaluate_all(keys, &mut batch, &mut self.context)?;
                 let selection = batch.selection().cloned();
                 top.consume(&keys, batch.len(), |row| {
                     let place = selection.as_ref().map_or(row as u32, |rows| rows[row]);
                     tag(sequence, place)
                 });
+                if let (Some(bound), Some(order)) = (top.bound(), order.first()) {
+                    pipeline.narrow(bound, *order);
+                }
                 Ok(Outcome::Done(sequence))
             }
             (sink, state) => panic!("a worker for {sink:?} has {state:?}"),

@@ -156,6 +156,14 @@ impl TopN {
         (self.limit > 0 && self.kept.len() == self.limit).then(|| self.kept[0].keys.to_vec())
     }
 
+    /// The first key of [`Self::threshold`]: rows after it in the first key do not matter any more.
+    pub fn bound(&self) -> Option<&Scalar> {
+        if self.limit == 0 || self.kept.len() < self.limit {
+            return None;
+        }
+        self.kept[0].keys.first()
+    }
+
     /// Takes in all that another took in.
     pub fn merge(&mut self, other: Self) {
         assert_eq!(self.order, other.order);
@@ -179,6 +187,11 @@ impl TopN {
         kept.sort_unstable_by(|left, right| compare_kept(left, right, &order));
         kept.into_iter().map(|row| (row.keys.into_vec(), row.tag)).collect()
     }
+}
+
+/// Whether a value of a key is before another.
+pub(crate) fn is_before(left: &Scalar, right: &Scalar, order: Order) -> bool {
+    compare(value_of(left), value_of(right), order) == Ordering::Less
 }
 
 fn compare_kept(left: &Kept, right: &Kept, order: &[Order]) -> Ordering {

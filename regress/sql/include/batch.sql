@@ -19,12 +19,12 @@ BEGIN
     PERFORM set_config('search_path', current_setting('batch.columnar'), false), set_config('default_table_access_method', am, false);
 END $$;
 
--- The rows of a query as text, or its error.
+-- The rows of a query as text in its order, or its error.
 CREATE FUNCTION answer(query text) RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE r record; rows text[] := '{}';
+DECLARE rows text[];
 BEGIN
-    FOR r IN EXECUTE query LOOP rows := rows || coalesce(r::text, 'NULL'); END LOOP;
-    RETURN rows;
+    EXECUTE 'WITH r AS MATERIALIZED (' || query || ') SELECT array_agg(r::text) FROM r' INTO rows;
+    RETURN coalesce(rows, '{}');
 EXCEPTION WHEN others THEN
     RETURN ARRAY['error ' || SQLSTATE || ': ' || SQLERRM];
 END $$;

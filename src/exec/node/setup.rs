@@ -17,6 +17,7 @@ use columnar_exec::stored::ColumnKind;
 use columnar_exec::topn::Order;
 use columnar_exec::{Expr, External, Scalar};
 use pgrx::pg_sys;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 /// What a node does.
@@ -433,6 +434,7 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
             sink: setup.sink.clone(),
             params: params.clone(),
             removed: setup.filters.iter().map(|_| AtomicU64::new(0)).collect(),
+            bound: Mutex::default(),
         };
         reader.set_filters(setup.filters.clone(), params, pipeline.column_use());
         reader.set_summaries(&pipeline);

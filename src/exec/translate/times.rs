@@ -152,7 +152,10 @@ pub fn extract(
             | ExtractField::Hour
     );
     // date_part() computes fields with decimal places in float8, which rounds otherwise.
-    if from_date && within_day || float && scale != 0 {
+    // Those that grow without bound are infinite for infinite times, which no decimal is.
+    let unbounded =
+        matches!(kind, ExtractField::Year | ExtractField::IsoYear | ExtractField::Epoch);
+    if from_date && within_day || float && scale != 0 || unbounded {
         return Err(refuse());
     }
     let zoned = source == TimeSource::TimestampTz && kind != ExtractField::Epoch;

@@ -4,6 +4,7 @@ mod choice;
 mod dictionary;
 mod like;
 mod numbers;
+mod regexp;
 mod text;
 mod time;
 
