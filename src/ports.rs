@@ -350,3 +350,21 @@ pub unsafe fn disable_path(path: *mut pg_sys::Path) {
         }
     }
 }
+
+/// Entries of the range table that EXPLAIN tells apart by name; from PostgreSQL 18 on without those of GROUP BY.
+///
+/// # Safety
+/// `es` is alive.
+pub unsafe fn rtable_size(es: *const pg_sys::ExplainState) -> i32 {
+    // SAFETY: as the caller's.
+    unsafe {
+        #[cfg(feature = "pg18")]
+        {
+            (*es).rtable_size
+        }
+        #[cfg(not(feature = "pg18"))]
+        {
+            if (*es).rtable.is_null() { 0 } else { (*(*es).rtable).length }
+        }
+    }
+}

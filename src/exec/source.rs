@@ -257,8 +257,20 @@ impl Reader {
         // SAFETY: the scan is alive.
         unsafe { scan::rescan(self.scan, core::ptr::null_mut(), false, false, false) };
         self.take_units();
-        self.origins.clear();
         self.summaries = None;
+    }
+
+    /// Lets go of what it holds until it is started over.
+    pub fn pause(&mut self) {
+        // SAFETY: the slot is the reader's own.
+        unsafe { pg_sys::ExecClearTuple(self.slot) };
+        self.units.clear();
+        self.group = None;
+        self.pages_open = false;
+        self.origins.clear();
+        self.pending.clear();
+        self.pipeline = None;
+        (self.tried, self.wanted) = (0, 0);
     }
 
     /// Ends the scan.

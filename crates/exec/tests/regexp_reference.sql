@@ -1,7 +1,7 @@
 -- The server's results for the cases of examples/regexp_difference.rs, in a database whose encoding is UTF8 and whose ctype
 -- is C:
---   regexp_difference generate 1 1000 > /tmp/regexp_cases
---   psql -qAtX -f regexp_reference.sql > results
+--   regexp_difference generate 1 110 > /tmp/regexp_cases
+--   psql -qAtX -f regexp_reference.sql > regexp_reference.tsv
 \set ON_ERROR_STOP on
 SET client_encoding = 'UTF8';
 CREATE TEMP TABLE cases (id int GENERATED ALWAYS AS IDENTITY, pattern text, replacement text, flags text, string text);

@@ -4,6 +4,7 @@ use super::methods::Kind;
 use super::state::NodeState;
 use crate::exec::plan::list;
 use crate::exec::plan::shape::Top;
+use crate::ports;
 use core::ffi::CStr;
 use pgrx::pg_sys;
 
@@ -21,7 +22,7 @@ pub unsafe fn explain(
         let inner = NodeState::inner(node);
         let plan = (*node).css.ss.ps.plan;
         let context = pg_sys::set_deparse_context_plan((*es).deparse_cxt, plan, ancestors);
-        let prefix = (*es).verbose || list_length((*es).rtable) > 1;
+        let prefix = (*es).verbose || ports::rtable_size(es) > 1;
         let show = |expr: *mut pg_sys::Node| {
             let text = pg_sys::deparse_expression(expr, context, prefix, false);
             CStr::from_ptr(text).to_string_lossy().into_owned()
@@ -59,7 +60,7 @@ pub unsafe fn explain(
             attributes.dedup();
             let rel = (*node).rel;
             let names = attributes.iter().map(|&attribute| {
-                let name = &(*crate::ports::TupleDescAttr((*rel).rd_att, attribute)).attname;
+                let name = &(*ports::TupleDescAttr((*rel).rd_att, attribute)).attname;
                 CStr::from_ptr(name.data.as_ptr()).to_string_lossy().into_owned()
             });
             list_of(es, c"Columns", names);
@@ -152,9 +153,4 @@ unsafe fn kilobytes(es: *mut pg_sys::ExplainState, name: &CStr, bytes: u64) {
         let value = bytes.div_ceil(1024) as i64;
         pg_sys::ExplainPropertyInteger(name.as_ptr(), c"kB".as_ptr(), value, es);
     }
-}
-
-unsafe fn list_length(list: *const pg_sys::List) -> i32 {
-    // SAFETY: a list or null.
-    if list.is_null() { 0 } else { unsafe { (*list).length } }
 }

@@ -423,9 +423,18 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
         let params: Vec<Scalar> = setup.params.iter().map(|(p, s)| param(node, p, *s)).collect();
         let keep = setup.wants_tid;
         let snapshot = (*estate).es_snapshot;
-        let old = pg_sys::MemoryContextSwitchTo((*estate).es_query_cxt);
-        let mut reader = Reader::begin(rel, snapshot, setup.requests.clone(), keep);
-        pg_sys::MemoryContextSwitchTo(old);
+        let mut reader = match inner.reader.take() {
+            Some(mut reader) => {
+                reader.restart();
+                reader
+            }
+            None => {
+                let old = pg_sys::MemoryContextSwitchTo((*estate).es_query_cxt);
+                let reader = Reader::begin(rel, snapshot, setup.requests.clone(), keep);
+                pg_sys::MemoryContextSwitchTo(old);
+                reader
+            }
+        };
         let (kinds, table_columns) = reader.kinds();
         let pipeline = Pipeline {
             kinds,

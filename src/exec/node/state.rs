@@ -4,6 +4,7 @@ use super::methods::Kind;
 use super::setup::{self, Setup};
 use super::{aggregate, scan, winners};
 use crate::exec::run::Run;
+use crate::exec::source::Reader;
 use pgrx::pg_sys;
 use std::sync::atomic::Ordering;
 
@@ -22,6 +23,8 @@ pub struct Inner {
     pub setup: Setup,
     /// From the first row asked for until the end.
     pub run: Option<Run>,
+    /// Of a run that is over, for the next one: a node that is started over for each row of another begins one scan.
+    pub reader: Option<Reader>,
     /// Rows or groups being handed out.
     pub output: Output,
     pub totals: Totals,
@@ -70,7 +73,13 @@ pub unsafe fn begin(node: *mut NodeState, _eflags: i32) {
             (*node).css.ss.ss_currentRelation = core::ptr::null_mut();
         }
         let setup = Setup::new(node);
-        let inner = Inner { setup, run: None, output: Output::Start, totals: Totals::default() };
+        let inner = Inner {
+            setup,
+            run: None,
+            reader: None,
+            output: Output::Start,
+            totals: Totals::default(),
+        };
         let context = (*(*node).css.ss.ps.state).es_query_cxt;
         (*node).inner = pgrx::PgMemoryContexts::For(context).leak_and_drop_on_delete(inner);
     }
@@ -160,7 +169,9 @@ impl Inner {
 fn finish(inner: &mut Inner) {
     inner.tally();
     if let Some(run) = inner.run.take() {
-        run.stop().end();
+        let mut reader = run.stop();
+        reader.pause();
+        inner.reader = Some(reader);
     }
 }
 
@@ -204,6 +215,9 @@ pub unsafe fn end(node: *mut NodeState) {
     unsafe {
         let inner = NodeState::inner(node);
         inner.release();
+        if let Some(reader) = inner.reader.take() {
+            reader.end();
+        }
         inner.setup.end();
     }
 }
