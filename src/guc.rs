@@ -59,7 +59,7 @@ pub static WRITE_BUFFER: GucSetting<i32> = GucSetting::<i32>::new(262_144);
 /// `pgcolumnar.force_encoding`: encoding of new vectors, for tests.
 pub static FORCE_ENCODING: GucSetting<EncodingSetting> =
     GucSetting::<EncodingSetting>::new(EncodingSetting::Auto);
-/// `pgcolumnar.max_threads`: threads that encode beside the backend.
+/// `pgcolumnar.max_threads`: threads that encode, or run batches of a query, beside the backend.
 pub static MAX_THREADS: GucSetting<i32> = GucSetting::<i32>::new(-1);
 
 /// Fewest and most rows of a row group.

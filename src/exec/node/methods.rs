@@ -175,6 +175,7 @@ callbacks! {
     fn rescan(node: State) => state::rescan(node.cast());
     fn explain_node(node: State, ancestors: *mut pg_sys::List, es: *mut pg_sys::ExplainState)
         => explain::explain(node.cast(), ancestors, es);
+    fn substitute(node: State) -> *mut pg_sys::TupleTableSlot => state::substitute(node.cast());
     fn access(node: *mut pg_sys::ScanState) -> *mut pg_sys::TupleTableSlot => state::next(node.cast());
     fn recheck(node: *mut pg_sys::ScanState, slot: *mut pg_sys::TupleTableSlot) -> bool => state::recheck(node.cast(), slot);
 }
@@ -183,7 +184,16 @@ callbacks! {
 /// what EvalPlanQual asks for.
 unsafe extern "C-unwind" fn exec(node: State) -> *mut pg_sys::TupleTableSlot {
     // SAFETY: no value with a destructor lives in this frame; the callbacks guard themselves.
-    unsafe { c_ExecScan(node.cast(), Some(access), Some(recheck)) }
+    unsafe {
+        let own = (*node).ss.ss_ScanTupleSlot;
+        if state::is_substituted(node.cast()) {
+            // EvalPlanQual stores a row of the table, which wants a slot of the access method.
+            (*node).ss.ss_ScanTupleSlot = substitute(node);
+        }
+        let slot = c_ExecScan(node.cast(), Some(access), Some(recheck));
+        (*node).ss.ss_ScanTupleSlot = own;
+        slot
+    }
 }
 
 unsafe extern "C-unwind" {

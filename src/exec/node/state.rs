@@ -3,6 +3,7 @@
 use super::methods::Kind;
 use super::setup::{self, Setup};
 use super::{aggregate, scan, winners};
+use crate::am::slot;
 use crate::exec::run::Run;
 use crate::exec::source::Reader;
 use pgrx::pg_sys;
@@ -15,6 +16,8 @@ pub struct NodeState {
     pub kind: Kind,
     /// The table.
     pub rel: pg_sys::Relation,
+    /// Rows that EvalPlanQual brings, once it does.
+    substitute: *mut pg_sys::TupleTableSlot,
     pub inner: *mut Inner,
 }
 
@@ -175,6 +178,42 @@ fn finish(inner: &mut Inner) {
     }
 }
 
+/// Whether EvalPlanQual brings the rows of a node's table.
+///
+/// # Safety
+/// `node` is running.
+pub unsafe fn is_substituted(node: *const NodeState) -> bool {
+    // SAFETY: the arrays have an entry for each relation of the range table.
+    unsafe {
+        let epq = (*(*node).css.ss.ps.state).es_epq_active;
+        if epq.is_null() || (*node).kind != Kind::Scan {
+            return false;
+        }
+        let scan = (*node).css.ss.ps.plan.cast::<pg_sys::Scan>();
+        let at = (*scan).scanrelid as usize - 1;
+        !(*(*epq).relsubs_slot.add(at)).is_null() || !(*(*epq).relsubs_rowmark.add(at)).is_null()
+    }
+}
+
+/// The slot for such rows.
+///
+/// # Safety
+/// As [`is_substituted`].
+pub unsafe fn substitute(node: *mut NodeState) -> *mut pg_sys::TupleTableSlot {
+    // SAFETY: the slot is one of the executor's, which releases it.
+    unsafe {
+        if (*node).substitute.is_null() {
+            let estate = (*node).css.ss.ps.state;
+            let desc = (*(*node).rel).rd_att;
+            let old = pg_sys::MemoryContextSwitchTo((*estate).es_query_cxt);
+            (*node).substitute =
+                pg_sys::ExecAllocTableSlot(&raw mut (*estate).es_tupleTable, desc, slot::ops());
+            pg_sys::MemoryContextSwitchTo(old);
+        }
+        (*node).substitute
+    }
+}
+
 /// Whether a row that EvalPlanQual fetched passes the filters.
 ///
 /// # Safety
@@ -182,6 +221,11 @@ fn finish(inner: &mut Inner) {
 pub unsafe fn recheck(node: *mut NodeState, slot: *mut pg_sys::TupleTableSlot) -> bool {
     // SAFETY: the filter was initialised with the node.
     unsafe {
+        // The node's expressions take the values of its slots to be there, as they are in a virtual tuple.
+        let natts = (*(*slot).tts_tupleDescriptor).natts;
+        if i32::from((*slot).tts_nvalid) < natts {
+            pg_sys::slot_getsomeattrs_int(slot, natts);
+        }
         let filter = NodeState::inner(node).setup.whole_filter;
         if filter.is_null() {
             return true;

@@ -5,7 +5,8 @@
 
 use super::shape::Shape;
 use super::{
-    close_table, cost, disable, list, make_node, open_table, rte_of, scans_disabled, walk,
+    PathMethods, close_table, cost, disable, list, make_node, open_table, rte_of, scans_disabled,
+    walk,
 };
 use crate::exec::node;
 use crate::exec::translate::Translator;
@@ -20,16 +21,7 @@ pub struct Parts {
     pub shape: Shape,
 }
 
-static PATH_METHODS: Methods = Methods(pg_sys::CustomPathMethods {
-    CustomName: c"ColumnarAgg".as_ptr(),
-    PlanCustomPath: Some(plan),
-    ReparameterizeCustomPathByChild: None,
-});
-
-struct Methods(pg_sys::CustomPathMethods);
-
-// SAFETY: constant; it holds a name and a function.
-unsafe impl Sync for Methods {}
+static PATH_METHODS: PathMethods = PathMethods::new(c"ColumnarAgg", plan);
 
 /// Offers aggregation in batches.
 ///

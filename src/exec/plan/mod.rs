@@ -82,6 +82,32 @@ unsafe extern "C-unwind" fn upper_paths(
     }
 }
 
+/// Methods of a kind of path.
+struct PathMethods(pg_sys::CustomPathMethods);
+
+// SAFETY: constant; it holds a name and a function.
+unsafe impl Sync for PathMethods {}
+
+/// `PlanCustomPath`.
+type MakePlan = unsafe extern "C-unwind" fn(
+    *mut pg_sys::PlannerInfo,
+    *mut pg_sys::RelOptInfo,
+    *mut pg_sys::CustomPath,
+    *mut pg_sys::List,
+    *mut pg_sys::List,
+    *mut pg_sys::List,
+) -> *mut pg_sys::Plan;
+
+impl PathMethods {
+    const fn new(name: &'static core::ffi::CStr, make_plan: MakePlan) -> Self {
+        Self(pg_sys::CustomPathMethods {
+            CustomName: name.as_ptr(),
+            PlanCustomPath: Some(make_plan),
+            ReparameterizeCustomPathByChild: None,
+        })
+    }
+}
+
 /// Opens a relation of the planner's if it is a plain table of this access method.
 ///
 /// # Safety

@@ -1,20 +1,13 @@
 //! ColumnarScan: paths and plans.
 
-use super::{close_table, cost, disable, list, make_node, open_table, scans_disabled, walk};
+use super::{
+    PathMethods, close_table, cost, disable, list, make_node, open_table, scans_disabled, walk,
+};
 use crate::exec::node;
 use crate::exec::translate::Translator;
 use pgrx::pg_sys;
 
-static PATH_METHODS: Methods = Methods(pg_sys::CustomPathMethods {
-    CustomName: c"ColumnarScan".as_ptr(),
-    PlanCustomPath: Some(plan),
-    ReparameterizeCustomPathByChild: None,
-});
-
-struct Methods(pg_sys::CustomPathMethods);
-
-// SAFETY: constant; it holds a name and a function.
-unsafe impl Sync for Methods {}
+static PATH_METHODS: PathMethods = PathMethods::new(c"ColumnarScan", plan);
 
 /// Offers a batch scan of a table.
 ///

@@ -9,7 +9,8 @@
 use super::aggregate::{self, Parts};
 use super::shape::{Shape, SortKey, Top};
 use super::{
-    close_table, cost, disable, list, make_node, open_table, rte_of, scans_disabled, walk,
+    PathMethods, close_table, cost, disable, list, make_node, open_table, rte_of, scans_disabled,
+    walk,
 };
 use crate::exec::node;
 use crate::exec::translate::Translator;
@@ -18,16 +19,7 @@ use pgrx::pg_sys;
 /// Most rows of a LIMIT with its OFFSET.
 const MAX_LIMIT: f64 = 100_000.0;
 
-static PATH_METHODS: Methods = Methods(pg_sys::CustomPathMethods {
-    CustomName: c"ColumnarTopN".as_ptr(),
-    PlanCustomPath: Some(plan),
-    ReparameterizeCustomPathByChild: None,
-});
-
-struct Methods(pg_sys::CustomPathMethods);
-
-// SAFETY: constant; it holds a name and a function.
-unsafe impl Sync for Methods {}
+static PATH_METHODS: PathMethods = PathMethods::new(c"ColumnarTopN", plan);
 
 /// Offers the first rows of an order.
 ///
@@ -111,11 +103,7 @@ unsafe fn add(
     }
 }
 
-static SCAN_PATH_METHODS: Methods = Methods(pg_sys::CustomPathMethods {
-    CustomName: c"ColumnarTopN".as_ptr(),
-    PlanCustomPath: Some(plan_scan),
-    ReparameterizeCustomPathByChild: None,
-});
+static SCAN_PATH_METHODS: PathMethods = PathMethods::new(c"ColumnarTopN", plan_scan);
 
 /// Offers the first rows of a table.
 unsafe fn add_scan_path(

@@ -1,8 +1,7 @@
 //! Regular expressions.
 
-use super::collation::{self, Encoding, encoding};
 use super::refusal::Refusal;
-use super::{Typed, strings};
+use super::{Typed, collation, strings};
 use crate::ports;
 use columnar_exec::Expr;
 use columnar_exec::expr::{RegexpOptions, RegexpPattern, RegexpRefusal, RegexpReplacer};
@@ -82,10 +81,6 @@ fn flags(arg: Option<&Typed>) -> Result<Flags, Refusal> {
 
 fn options(collation: Oid, fold_case: bool) -> Result<RegexpOptions, Refusal> {
     collation::require_deterministic(collation)?;
-    let utf8 = match encoding() {
-        Encoding::Utf8 => true,
-        Encoding::SingleByte => false,
-        Encoding::Other => return Err(Refusal::Encoding),
-    };
+    let utf8 = strings::is_utf8()?;
     Ok(RegexpOptions { fold_case, utf8, c_ctype: ports::collation_case_is_c(collation) })
 }

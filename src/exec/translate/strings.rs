@@ -17,8 +17,8 @@ pub(super) fn constant(arg: &Typed) -> Result<&[u8], Refusal> {
     }
 }
 
-/// Whether `_` is a character of UTF-8 rather than a byte.
-fn is_utf8() -> Result<bool, Refusal> {
+/// Whether a character is one of UTF-8 rather than a byte.
+pub(super) fn is_utf8() -> Result<bool, Refusal> {
     match encoding() {
         Encoding::Utf8 => Ok(true),
         Encoding::SingleByte => Ok(false),
