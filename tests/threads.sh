@@ -15,6 +15,7 @@ backends=${THREADS_BACKENDS:-50} seconds=${THREADS_SECONDS:-25} bound=${THREADS_
 D=$SCRATCH/threads
 cluster_init "$D" "fsync = off" "autovacuum = off" "max_connections = $((backends + 30))" "shared_buffers = 64MB" "log_line_prefix = '%n %p '" \
   "log_statement = all" "max_wal_size = 512MB" "pgcolumnar.max_threads = 2" "max_parallel_workers_per_gather = 0"
+rm -f "$D/over" "$D/leave"
 cluster_start "$D"
 sql "$D" << 'SQL'
 CREATE EXTENSION pgcolumnar;
