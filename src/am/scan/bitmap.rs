@@ -159,6 +159,11 @@ impl super::ScanState {
                 self.bitmap.stubs = Some(StubIndex::read(self.rel));
             }
             pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            // VACUUM may have been moving the page's rows when it was pinned. Once it was locked, the pin keeps it as it is.
+            if page::is_column_page(page) {
+                pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_UNLOCK as i32);
+                return false;
+            }
             let BitmapState { rows, stubs, .. } = &mut self.bitmap;
             match offsets {
                 Some(offsets) => {

@@ -121,12 +121,18 @@ impl PageReader {
             }
             if self.page_mode {
                 self.prepare();
+                // VACUUM may have been moving the page's rows when it was pinned, and have finished when it was locked.
+                // From then on the pin keeps it as it is.
+                if crate::am::storage::page::is_column_page(page) {
+                    return false;
+                }
                 let count = (*self.heap).rs_ntuples as usize;
                 let visible = &(&(*self.heap).rs_vistuples)[..count];
                 offsets.extend_from_slice(visible);
                 offsets.retain(|&o| !is_stub(heap::tuple_at(self.rel, page, block, o).t_data));
             } else {
                 pg_sys::LockBuffer(self.buffer(), pg_sys::BUFFER_LOCK_SHARE as i32);
+                let moved = crate::am::storage::page::is_column_page(page);
                 for offset in 1..=heap::max_offset(page) {
                     if heap::line_pointer_flags(page, offset) == pg_sys::LP_NORMAL
                         && !is_stub(heap::tuple_at(self.rel, page, block, offset).t_data)
@@ -135,6 +141,7 @@ impl PageReader {
                     }
                 }
                 pg_sys::LockBuffer(self.buffer(), pg_sys::BUFFER_LOCK_UNLOCK as i32);
+                return !moved;
             }
         }
         true
