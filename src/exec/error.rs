@@ -9,8 +9,8 @@ use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
 
 /// Raises an error of a kernel.
 pub fn raise(reader: &Reader, error: &ExecError) -> ! {
-    if let ExecError::Format { column, error } = error {
-        reader.damaged(*column, error);
+    if let ExecError::Format { group, column, error } = error {
+        reader.damaged(*group, *column, error);
     }
     raise_plain(error)
 }
@@ -45,7 +45,7 @@ pub fn raise_plain(error: &ExecError) -> ! {
 }
 
 /// Raises the ERROR for stored bytes that are damaged.
-pub fn damaged(rel: pg_sys::Relation, attribute: usize, error: &FormatError) -> ! {
+pub fn damaged(rel: pg_sys::Relation, group: u32, attribute: usize, error: &FormatError) -> ! {
     // SAFETY: the relation is open, and the attribute one of its own.
     #[allow(unsafe_code)]
     let (table, column) = unsafe {
@@ -56,7 +56,7 @@ pub fn damaged(rel: pg_sys::Relation, attribute: usize, error: &FormatError) -> 
     ereport!(
         PgLogLevel::ERROR,
         PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
-        format!("a row group of table \"{table}\", column \"{column}\", is damaged: {error}")
+        format!("row group {group}, column \"{column}\" of table \"{table}\" is damaged: {error}")
     );
     unreachable!()
 }

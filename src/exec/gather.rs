@@ -137,7 +137,7 @@ impl Values {
     pub unsafe fn push(&mut self, len: i16, datum: pg_sys::Datum, is_null: bool) -> bool {
         match self {
             Self::Bool(values) => values.push(!is_null && datum.value() as u8 != 0),
-            Self::Int(values) => values.push(if is_null { 0 } else { datum.value() as i64 }),
+            Self::Int(values) => values.push(if is_null { 0 } else { integer(len, datum) }),
             Self::Unsigned(values, width) => {
                 let value = if is_null { 0 } else { datum.value() as i64 };
                 values.push(unsigned(value, *width));
@@ -164,6 +164,17 @@ impl Values {
             }
         }
         false
+    }
+}
+
+/// An integer passed by value. Functions differ in what they leave in the bytes above it: hashtext() does not extend the sign.
+fn integer(len: i16, datum: pg_sys::Datum) -> i64 {
+    let word = datum.value();
+    match len {
+        1 => i64::from(word as i8),
+        2 => i64::from(word as i16),
+        4 => i64::from(word as i32),
+        _ => word as i64,
     }
 }
 
@@ -225,7 +236,7 @@ pub unsafe fn scalar(len: i16, kind: ColumnKind, datum: pg_sys::Datum, is_null: 
     }
     match kind {
         ColumnKind::Bool => Scalar::Bool(datum.value() as u8 != 0),
-        ColumnKind::Int => Scalar::Int(datum.value() as i64),
+        ColumnKind::Int => Scalar::Int(integer(len, datum)),
         ColumnKind::Unsigned(width) => Scalar::Int(unsigned(datum.value() as i64, width)),
         ColumnKind::Float => Scalar::Float(float(len, datum)),
         ColumnKind::Decimal(scale) => {

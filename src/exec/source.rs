@@ -299,8 +299,8 @@ impl Reader {
     }
 
     /// Raises the ERROR for stored bytes of a column that are damaged.
-    pub fn damaged(&self, attribute: usize, error: &FormatError) -> ! {
-        super::error::damaged(self.rel, attribute, error)
+    pub fn damaged(&self, group: u32, attribute: usize, error: &FormatError) -> ! {
+        super::error::damaged(self.rel, group, attribute, error)
     }
 
     /// Where a morsel's rows came from, if that is kept.
@@ -429,6 +429,7 @@ impl Reader {
             }
             let lazy = !self.second.is_empty() && self.wanted * 2 <= self.tried;
             let mut batch = StoredBatch {
+                group: opened.group.id,
                 rows: (end - start) as usize,
                 columns: self.requests.iter().map(|_| StoredColumn::Absent).collect(),
                 kinds: Arc::clone(&self.kinds),
@@ -583,6 +584,7 @@ impl Reader {
         }
         let (rows, columns) = gather.finish();
         let batch = StoredBatch {
+            group: 0,
             rows,
             columns: columns.into_iter().map(StoredColumn::Ready).collect(),
             kinds: Arc::clone(&self.kinds),

@@ -14,6 +14,8 @@ pub enum ExecError {
     },
     /// Stored bytes of a column are damaged.
     Format {
+        /// Number of the row group.
+        group: u32,
         /// Index of the column in its table.
         column: usize,
         /// What is wrong.
@@ -46,7 +48,9 @@ impl std::fmt::Display for ExecError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Sql { message, .. } => f.write_str(message),
-            Self::Format { column, error } => write!(f, "column {}: {error}", column + 1),
+            Self::Format { group, column, error } => {
+                write!(f, "row group {group}, column {}: {error}", column + 1)
+            }
             Self::OutOfMemory { bytes } => write!(f, "out of memory: {bytes} bytes"),
             Self::Unsupported => f.write_str("a value that batch execution cannot hold"),
             Self::Cancelled => f.write_str("cancelled"),

@@ -83,6 +83,8 @@ pub enum StoredColumn {
 /// A batch whose columns are stored.
 #[derive(Debug)]
 pub struct StoredBatch {
+    /// Number of the row group, for errors; 0 for rows of row pages.
+    pub group: u32,
     /// Rows, selected or not.
     pub rows: usize,
     /// The columns in the order of the pipeline.
@@ -99,8 +101,11 @@ impl ColumnSource for StoredBatch {
             StoredColumn::Absent => panic!("column {column} was not read"),
             StoredColumn::Ready(ready) => Ok(ready.clone()),
             StoredColumn::Vector { spec, meta, bytes, dictionary, first } => {
-                let damaged =
-                    |error| ExecError::Format { column: self.table_columns[column], error };
+                let damaged = |error| ExecError::Format {
+                    group: self.group,
+                    column: self.table_columns[column],
+                    error,
+                };
                 let opened = match dictionary {
                     Some(shared) => Some(shared.open().map_err(damaged)?),
                     None => None,

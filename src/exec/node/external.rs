@@ -205,8 +205,9 @@ fn size(value: &Scalar) -> usize {
 /// typlen.
 fn length(value: &ValueType) -> i16 {
     match value {
-        ValueType::Float4 => 4,
-        ValueType::Float8 => 8,
+        ValueType::Float4 | ValueType::Date => 4,
+        ValueType::Float8 | ValueType::Timestamp | ValueType::TimestampTz | ValueType::Time => 8,
+        ValueType::Bool => 1,
         ValueType::Bytes { fixed: Some(len) } => *len as i16,
         ValueType::Int { width, .. } => (*width).into(),
         _ => -1,

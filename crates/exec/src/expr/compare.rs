@@ -130,7 +130,7 @@ fn compare_texts(
     }
 }
 
-/// IS [NOT] DISTINCT FROM: never NULL, and NULL is not distinct from NULL.
+/// IS DISTINCT FROM, negated or not: never NULL, and NULL is not distinct from NULL.
 pub(super) fn distinct(left: &Column, right: &Column, negated: bool) -> Column {
     let rows = left.len;
     if any_null_constant(&[left, right]) {

@@ -53,7 +53,7 @@ pub enum Expr {
     IsNull(Box<Expr>),
     /// IS NOT NULL.
     IsNotNull(Box<Expr>),
-    /// IS [NOT] TRUE, FALSE, UNKNOWN.
+    /// IS TRUE and IS NOT TRUE, FALSE, UNKNOWN.
     BoolTest { test: BoolTest, arg: Box<Expr> },
     /// Comparison; NULL where an operand is. Both operands hold the same kind of data: Bool, Int, Float (NaN above all, -0
     /// equal to 0), Decimal (any scales), strings.
