@@ -78,6 +78,8 @@ impl Cluster {
             // Locks are waited for so briefly that a blocked statement fails; autovacuum gives way even sooner.
             "lock_timeout = '50ms'".into(),
             "deadlock_timeout = '5ms'".into(),
+            // What a statement that fails so was waiting for is in the log then.
+            "log_lock_waits = on".into(),
             "statement_timeout = '60s'".into(),
             "max_wal_size = '512MB'".into(),
             "log_line_prefix = '%m [%p] '".into(),
