@@ -162,6 +162,28 @@ CREATE INDEX only_i ON only_ (a);
 SELECT count(*), sum(b) FROM only_ WHERE a > 5000;
 RESET enable_seqscan; RESET enable_bitmapscan;
 
+-- an index scan drops the entries of rows that a subtransaction rolled back, also of rows that were meant for a row group
+BEGIN;
+SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_indexonlyscan = off;
+SET LOCAL pgcolumnar.bulk_threshold = 0;
+CREATE TABLE undone (a int, b text) USING pgcolumnar;
+CREATE INDEX undone_a ON undone (a);
+INSERT INTO undone VALUES (-1, 'stays');
+SELECT pg_relation_size('undone_a') AS before \gset
+DO $$
+BEGIN
+    FOR i IN 1..100 LOOP
+        BEGIN
+            IF EXISTS (SELECT * FROM undone WHERE a > 0 AND a < 100) THEN RAISE 'a row that was rolled back'; END IF;
+            INSERT INTO undone SELECT g, 'goes' FROM generate_series(1, 100) g;
+            RAISE division_by_zero;
+        EXCEPTION WHEN division_by_zero THEN
+        END;
+    END LOOP;
+END $$;
+SELECT pg_relation_size('undone_a') = :before AS as_large_as_before, (SELECT count(*) FROM undone WHERE a > -5) AS rows;
+ROLLBACK;
+
 -- entries and rows agree
 SELECT count(*) > 0 AS have_amcheck FROM pg_available_extensions WHERE name = 'amcheck' \gset
 \if :have_amcheck

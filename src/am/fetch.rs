@@ -219,6 +219,11 @@ impl Request {
         unsafe {
             *self.call_again = false;
             visibility::reset_dirty(self.snapshot);
+            // An aborted (sub)transaction's rows went with its buffer; their numbers are given to no other rows.
+            if visibility::status(xid.into_inner()) == visibility::InsertStatus::Aborted {
+                self.dead();
+                return Some(false);
+            }
             let kind = (*self.snapshot).snapshot_type;
             let waits = kind == Kind::SNAPSHOT_DIRTY;
             if !waits && kind != Kind::SNAPSHOT_NON_VACUUMABLE {
