@@ -203,25 +203,15 @@ fn decimal(bytes: &[u8], scale: u8) -> i128 {
 
 /// Calls `take` with the stored form of a by-reference value.
 unsafe fn with_bytes(len: i16, datum: pg_sys::Datum, take: impl FnOnce(&[u8])) {
-    // SAFETY: as `types::append`; a detoasted copy lives until it is freed here.
+    // SAFETY: as `types::append`.
     unsafe {
-        let pointer: *mut u8 = datum.cast_mut_ptr();
         match len {
-            -1 => {
-                if let Some(bytes) = types::plain_payload(pointer) {
-                    take(bytes);
-                    return;
-                }
-                let copy: *mut u8 = pg_sys::pg_detoast_datum(pointer.cast()).cast();
-                if let Some(bytes) = types::plain_payload(copy) {
-                    take(bytes);
-                }
-                if copy != pointer {
-                    pg_sys::pfree(copy.cast());
-                }
+            -1 => types::with_payload(datum, take),
+            -2 => take(core::ffi::CStr::from_ptr(datum.cast_mut_ptr()).to_bytes()),
+            len => {
+                let pointer = datum.cast_mut_ptr::<u8>().cast_const();
+                take(core::slice::from_raw_parts(pointer, len as usize));
             }
-            -2 => take(core::ffi::CStr::from_ptr(pointer.cast()).to_bytes()),
-            len => take(core::slice::from_raw_parts(pointer, len as usize)),
         }
     }
 }

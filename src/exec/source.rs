@@ -303,11 +303,6 @@ impl Reader {
         super::error::damaged(self.rel, group, attribute, error)
     }
 
-    /// Where a morsel's rows came from, if that is kept.
-    pub fn origin(&self, sequence: u64) -> Option<&Origin> {
-        self.origins.get(&sequence)
-    }
-
     /// Forgets where a morsel's rows came from.
     pub fn forget(&mut self, sequence: u64) {
         self.origins.remove(&sequence);

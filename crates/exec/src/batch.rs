@@ -78,11 +78,6 @@ impl<'a> Batch<'a> {
         self.len() == 0
     }
 
-    /// Rows, selected or not.
-    pub fn total(&self) -> usize {
-        self.rows
-    }
-
     /// The selected rows, ascending; `None` where all are.
     pub fn selection(&self) -> Option<&Arc<Vec<u32>>> {
         self.selection.as_ref()

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::{Array, BinaryArray, FixedSizeBinaryArray};
 use arrow_buffer::Buffer;
 use columnar_format::{
-    ColumnSpec, Dictionary, FormatError, PhysicalType, SectionMeta, Value, Vector, VectorMeta,
+    ColumnSpec, Dictionary, FormatError, SectionMeta, Value, Vector, VectorMeta,
 };
 
 use crate::batch::ColumnSource;
@@ -283,15 +283,4 @@ fn slice(column: Column, first: usize, rows: usize) -> Column {
     }
     let selection: Vec<u32> = (first as u32..(first + rows) as u32).collect();
     column.gather(&selection)
-}
-
-/// Whether values of a physical type can be held as a kind.
-pub fn fits(physical: PhysicalType, kind: ColumnKind) -> bool {
-    match kind {
-        ColumnKind::Bool => physical == PhysicalType::Bool,
-        ColumnKind::Int | ColumnKind::Unsigned(_) => physical.is_integer(),
-        ColumnKind::Float => physical.is_float(),
-        ColumnKind::Decimal(_) => physical == PhysicalType::Bytes,
-        ColumnKind::Bytes => physical.is_bytes(),
-    }
 }

@@ -210,24 +210,33 @@ pub unsafe fn append(
 }
 
 unsafe fn append_bytes(builder: &mut ColumnBuilder, attribute: &Attribute, datum: pg_sys::Datum) {
-    // SAFETY: as `append`; a detoasted copy lives until it is freed here.
+    // SAFETY: as `append`.
     unsafe {
         if attribute.len == -2 {
             builder.push_bytes(core::ffi::CStr::from_ptr(datum.cast_mut_ptr()).to_bytes());
             return;
         }
+        with_payload(datum, |bytes| builder.push_bytes(bytes));
+    }
+}
+
+/// Gives `read` the payload of a varlena, fetched and decompressed where it has to be.
+///
+/// # Safety
+/// `datum` points at a varlena.
+pub unsafe fn with_payload<T>(datum: pg_sys::Datum, read: impl FnOnce(&[u8]) -> T) -> T {
+    // SAFETY: as the caller's; a detoasted copy lives until it is freed here.
+    unsafe {
         let pointer: *mut u8 = datum.cast_mut_ptr();
         if let Some(bytes) = plain_payload(pointer) {
-            builder.push_bytes(bytes);
-            return;
+            return read(bytes);
         }
         let copy: *mut u8 = pg_sys::pg_detoast_datum(pointer.cast()).cast();
-        if let Some(bytes) = plain_payload(copy) {
-            builder.push_bytes(bytes);
-        }
+        let answer = read(plain_payload(copy).unwrap_or(&[]));
         if copy != pointer {
             pg_sys::pfree(copy.cast());
         }
+        answer
     }
 }
 

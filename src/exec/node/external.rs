@@ -16,7 +16,6 @@ const MEMO_BYTES: usize = 64 << 20;
 
 /// Evaluates the external expressions of a node.
 pub struct Evaluator {
-    estate: *mut pg_sys::EState,
     econtext: *mut pg_sys::ExprContext,
     /// A virtual tuple of the table.
     slot: *mut pg_sys::TupleTableSlot,
@@ -68,7 +67,7 @@ impl Evaluator {
             }
             super::scan::store(slot);
             (*econtext).ecxt_scantuple = slot;
-            Self { estate, econtext, slot, exprs }
+            Self { econtext, slot, exprs }
         }
     }
 
@@ -85,7 +84,6 @@ impl Evaluator {
                 self.slot = core::ptr::null_mut();
             }
         }
-        let _ = self.estate;
     }
 
     /// Evaluates an expression for some rows of its inputs.

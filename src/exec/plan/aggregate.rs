@@ -3,6 +3,7 @@
 //! Refused, and left to core's nodes above a ColumnarScan: joins below, grouping sets, set-returning functions in the
 //! target list, and any filter, key or aggregate that is not translated.
 
+use super::plan_callback;
 use super::shape::Shape;
 use super::{
     PathMethods, close_table, cost, disable, list, make_node, open_table, rte_of, scans_disabled,
@@ -251,29 +252,15 @@ pub unsafe fn is_ours(path: *const pg_sys::Path) -> bool {
     }
 }
 
-unsafe extern "C-unwind" fn plan(
-    root: *mut pg_sys::PlannerInfo,
-    rel: *mut pg_sys::RelOptInfo,
-    path: *mut pg_sys::CustomPath,
-    tlist: *mut pg_sys::List,
-    _clauses: *mut pg_sys::List,
-    _custom_plans: *mut pg_sys::List,
-) -> *mut pg_sys::Plan {
-    // SAFETY: called by the planner with live nodes; the guard turns a panic into an ERROR.
-    unsafe {
-        pg_sys::panic::pgrx_extern_c_guard(move || {
-            make_plan(root, rel, path, tlist, node::aggregate_methods())
-        })
-    }
-}
+plan_callback!(plan, |_rel, path, tlist, _clauses| {
+    make_plan(path, tlist, node::aggregate_methods())
+});
 
 /// The plan of a path of this module or of [`super::top`].
 ///
 /// # Safety
 /// As `PlanCustomPath`.
 pub unsafe fn make_plan(
-    _root: *mut pg_sys::PlannerInfo,
-    _rel: *mut pg_sys::RelOptInfo,
     path: *mut pg_sys::CustomPath,
     tlist: *mut pg_sys::List,
     methods: *const pg_sys::CustomScanMethods,

@@ -1,5 +1,6 @@
 //! ColumnarScan: paths and plans.
 
+use super::plan_callback;
 use super::{
     PathMethods, close_table, cost, disable, list, make_node, open_table, scans_disabled, walk,
 };
@@ -65,28 +66,16 @@ pub unsafe fn add_path(
     }
 }
 
-unsafe extern "C-unwind" fn plan(
-    _root: *mut pg_sys::PlannerInfo,
-    rel: *mut pg_sys::RelOptInfo,
-    path: *mut pg_sys::CustomPath,
-    tlist: *mut pg_sys::List,
-    clauses: *mut pg_sys::List,
-    _custom_plans: *mut pg_sys::List,
-) -> *mut pg_sys::Plan {
-    // SAFETY: called by the planner with live nodes; the guard turns a panic into an ERROR.
-    unsafe {
-        pg_sys::panic::pgrx_extern_c_guard(move || {
-            let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
-            // Whether a filter of a lower security level must come before another (row security, security barriers).
-            let levels = list::pointers::<pg_sys::RestrictInfo>(clauses);
-            let barrier = levels.iter().any(|r| (**r).security_level > 0);
-            (*scan).scan.plan.targetlist = tlist;
-            (*scan).scan.plan.qual = pg_sys::extract_actual_clauses(clauses, false);
-            (*scan).scan.scanrelid = (*rel).relid;
-            (*scan).flags = (*path).flags;
-            (*scan).methods = node::scan_methods();
-            (*scan).custom_private = list::of_integers([i32::from(barrier)]);
-            scan.cast::<pg_sys::Plan>()
-        })
-    }
-}
+plan_callback!(plan, |rel, path, tlist, clauses| {
+    let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
+    // Whether a filter of a lower security level must come before another (row security, security barriers).
+    let levels = list::pointers::<pg_sys::RestrictInfo>(clauses);
+    let barrier = levels.iter().any(|r| (**r).security_level > 0);
+    (*scan).scan.plan.targetlist = tlist;
+    (*scan).scan.plan.qual = pg_sys::extract_actual_clauses(clauses, false);
+    (*scan).scan.scanrelid = (*rel).relid;
+    (*scan).flags = (*path).flags;
+    (*scan).methods = node::scan_methods();
+    (*scan).custom_private = list::of_integers([i32::from(barrier)]);
+    scan.cast::<pg_sys::Plan>()
+});

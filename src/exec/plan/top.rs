@@ -7,6 +7,7 @@
 //! some may drop out then.
 
 use super::aggregate::{self, Parts};
+use super::plan_callback;
 use super::shape::{Shape, SortKey, Top};
 use super::{
     PathMethods, close_table, cost, disable, list, make_node, open_table, rte_of, scans_disabled,
@@ -177,31 +178,19 @@ unsafe fn scan_keys(
     }
 }
 
-unsafe extern "C-unwind" fn plan_scan(
-    _root: *mut pg_sys::PlannerInfo,
-    _rel: *mut pg_sys::RelOptInfo,
-    path: *mut pg_sys::CustomPath,
-    tlist: *mut pg_sys::List,
-    _clauses: *mut pg_sys::List,
-    _custom_plans: *mut pg_sys::List,
-) -> *mut pg_sys::Plan {
-    // SAFETY: called by the planner with live nodes; the guard turns a panic into an ERROR.
-    unsafe {
-        pg_sys::panic::pgrx_extern_c_guard(move || {
-            let lists = list::pointers::<pg_sys::List>((*path).custom_private);
-            let integers = list::integers(lists[1]);
-            let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
-            (*scan).scan.plan.targetlist = tlist;
-            (*scan).scan.plan.qual = lists[2];
-            (*scan).scan.scanrelid = integers[0] as pg_sys::Index;
-            (*scan).flags = (*path).flags;
-            (*scan).methods = node::top_methods();
-            (*scan).custom_exprs = lists[0];
-            (*scan).custom_private = list::of_integers(integers[1..].iter().copied());
-            scan.cast::<pg_sys::Plan>()
-        })
-    }
-}
+plan_callback!(plan_scan, |_rel, path, tlist, _clauses| {
+    let lists = list::pointers::<pg_sys::List>((*path).custom_private);
+    let integers = list::integers(lists[1]);
+    let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
+    (*scan).scan.plan.targetlist = tlist;
+    (*scan).scan.plan.qual = lists[2];
+    (*scan).scan.scanrelid = integers[0] as pg_sys::Index;
+    (*scan).flags = (*path).flags;
+    (*scan).methods = node::top_methods();
+    (*scan).custom_exprs = lists[0];
+    (*scan).custom_private = list::of_integers(integers[1..].iter().copied());
+    scan.cast::<pg_sys::Plan>()
+});
 
 /// The sort keys as columns of the node's rows.
 unsafe fn sort_keys(root: *mut pg_sys::PlannerInfo, parts: &Parts) -> Option<Vec<SortKey>> {
@@ -224,18 +213,6 @@ unsafe fn sort_keys(root: *mut pg_sys::PlannerInfo, parts: &Parts) -> Option<Vec
     }
 }
 
-unsafe extern "C-unwind" fn plan(
-    root: *mut pg_sys::PlannerInfo,
-    rel: *mut pg_sys::RelOptInfo,
-    path: *mut pg_sys::CustomPath,
-    tlist: *mut pg_sys::List,
-    _clauses: *mut pg_sys::List,
-    _custom_plans: *mut pg_sys::List,
-) -> *mut pg_sys::Plan {
-    // SAFETY: called by the planner with live nodes; the guard turns a panic into an ERROR.
-    unsafe {
-        pg_sys::panic::pgrx_extern_c_guard(move || {
-            aggregate::make_plan(root, rel, path, tlist, node::top_methods())
-        })
-    }
-}
+plan_callback!(plan, |_rel, path, tlist, _clauses| {
+    aggregate::make_plan(path, tlist, node::top_methods())
+});

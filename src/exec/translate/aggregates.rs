@@ -8,7 +8,7 @@ use super::functions::function_name;
 use super::lists;
 use super::refusal::Refusal;
 use super::types::{DataClass, ValueType, type_name};
-use super::{Translator, Typed, result_of};
+use super::{Translator, Typed};
 use columnar_exec::Expr;
 use columnar_exec::agg::{AggKind, AggSpec, NumType};
 use pgrx::pg_sys;
@@ -269,9 +269,4 @@ fn moments(function: u32) -> Option<Function> {
         Float8: [F_VARIANCE_FLOAT8 F_VAR_SAMP_FLOAT8] [F_STDDEV_FLOAT8 F_STDDEV_SAMP_FLOAT8] F_VAR_POP_FLOAT8 F_STDDEV_POP_FLOAT8
         Numeric: [F_VARIANCE_NUMERIC F_VAR_SAMP_NUMERIC] [F_STDDEV_NUMERIC F_STDDEV_SAMP_NUMERIC] F_VAR_POP_NUMERIC F_STDDEV_POP_NUMERIC
     )
-}
-
-/// The type of an aggregate's result as values of batches hold it, for HAVING and sorting above.
-pub fn result_type(aggref: *mut pg_sys::Aggref) -> Result<ValueType, Refusal> {
-    result_of(aggref.cast()).map(|(value, _, _)| value)
 }

@@ -182,7 +182,7 @@ unsafe fn elements(
         let element = |i: usize| {
             let (datum, is_null) = (*datums.add(i), *nulls.add(i));
             if type_id == pg_sys::NUMERICOID && !is_null {
-                let decoded = values::with_payload(datum, numeric::decode);
+                let decoded = crate::am::group::types::with_payload(datum, numeric::decode);
                 return decoded.map(|(number, scale)| Scalar::Decimal(number, scale));
             }
             values::scalar_of(datum, is_null, &value)

@@ -240,7 +240,7 @@ fn constant(constant: &pg_sys::Const) -> Result<Typed, Refusal> {
     }
     if type_id == pg_sys::NUMERICOID && !is_null {
         // SAFETY: a numeric.
-        let decoded = unsafe { values::with_payload(datum, numeric::decode) };
+        let decoded = unsafe { crate::am::group::types::with_payload(datum, numeric::decode) };
         value = ValueType::Numeric;
         if let Some((number, scale)) = decoded.filter(|(_, scale)| *scale <= MAX_CONSTANT_SCALE) {
             let expr = Expr::Const(Scalar::Decimal(number, scale));

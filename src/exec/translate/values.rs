@@ -1,7 +1,7 @@
 //! Datums to values of batches and back.
 
 use super::types::{DataClass, ValueType};
-use crate::am::group::types::plain_payload;
+use crate::am::group::types::with_payload;
 use columnar_exec::datum::DatumColumn;
 use columnar_exec::{Column, Data, Scalar, Span, Strings, numeric};
 use pgrx::pg_sys::{self, Datum};
@@ -57,26 +57,6 @@ pub fn widen(word: u64, width: u8, unsigned: bool) -> i64 {
         (4, false) => i64::from(word as i32),
         (4, true) => i64::from(word as u32),
         _ => word as i64,
-    }
-}
-
-/// Gives `read` the bytes of a varlena, detoasted.
-///
-/// # Safety
-/// `datum` points at a varlena.
-pub unsafe fn with_payload<T>(datum: Datum, read: impl FnOnce(&[u8]) -> T) -> T {
-    // SAFETY: as the caller's; a detoasted copy lives until it is freed here.
-    unsafe {
-        let pointer: *mut u8 = datum.cast_mut_ptr();
-        if let Some(bytes) = plain_payload(pointer) {
-            return read(bytes);
-        }
-        let copy: *mut u8 = pg_sys::pg_detoast_datum(pointer.cast()).cast();
-        let answer = read(plain_payload(copy).unwrap_or(&[]));
-        if copy != pointer {
-            pg_sys::pfree(copy.cast());
-        }
-        answer
     }
 }
 
