@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 mod aggregate;
+mod by_tid;
 mod explain;
 mod external;
 mod methods;

@@ -34,6 +34,8 @@ pub struct Setup {
     pub outputs: Vec<usize>,
     /// Whether rows are asked for their TID.
     pub wants_tid: bool,
+    /// Whether a cursor may go back to rows of a ColumnarScan.
+    pub scrolls: bool,
     /// All filters of the plan, for rows that EvalPlanQual fetched; null without any.
     pub whole_filter: *mut pg_sys::ExprState,
     /// Why filters are evaluated row by row, or expressions by PostgreSQL.
@@ -65,11 +67,11 @@ pub enum KeySource {
 }
 
 impl Setup {
-    /// Works it out.
+    /// Works it out; `scrolls` says that rows may be asked for backward.
     ///
     /// # Safety
     /// `node` is being initialised.
-    pub unsafe fn new(node: *mut NodeState) -> Self {
+    pub unsafe fn new(node: *mut NodeState, scrolls: bool) -> Self {
         // SAFETY: the executor has filled the server's part of the state.
         unsafe {
             let plan = (*node).css.ss.ps.plan.cast::<pg_sys::CustomScan>();
@@ -99,6 +101,8 @@ impl Setup {
                 let evaluator = Evaluator::new(&translator.externals, types, planstate, rel);
                 setup.external = Some(Box::new(evaluator));
             }
+            setup.scrolls = scrolls && (*node).kind == Kind::Scan;
+            setup.wants_tid |= setup.scrolls;
             let slot = (*node).css.ss.ss_ScanTupleSlot;
             for i in 0..(*(*slot).tts_tupleDescriptor).natts as usize {
                 (*slot).tts_values.add(i).write(pg_sys::Datum::null());
@@ -118,6 +122,7 @@ impl Setup {
             external: None,
             outputs: Vec::new(),
             wants_tid: false,
+            scrolls: false,
             whole_filter: core::ptr::null_mut(),
             reasons: Vec::new(),
             shape: Shape::default(),

@@ -67,7 +67,7 @@ impl NodeState {
 ///
 /// # Safety
 /// As the callback.
-pub unsafe fn begin(node: *mut NodeState, _eflags: i32) {
+pub unsafe fn begin(node: *mut NodeState, eflags: i32) {
     // SAFETY: the executor has filled the server's part of the state.
     unsafe {
         (*node).rel = (*node).css.ss.ss_currentRelation;
@@ -75,7 +75,7 @@ pub unsafe fn begin(node: *mut NodeState, _eflags: i32) {
             // WHERE CURRENT OF takes a node with a relation for one whose scan slot holds a row of it.
             (*node).css.ss.ss_currentRelation = core::ptr::null_mut();
         }
-        let setup = Setup::new(node);
+        let setup = Setup::new(node, eflags as u32 & pg_sys::EXEC_FLAG_BACKWARD != 0);
         let inner = Inner {
             setup,
             run: None,
@@ -107,7 +107,10 @@ pub unsafe fn next(node: *mut NodeState) -> *mut pg_sys::TupleTableSlot {
             Output::Start | Output::End => false,
         };
         if !found {
-            inner.release();
+            // A cursor may come back from either end.
+            if !matches!(&inner.output, Output::Rows(rows) if rows.scrolls()) {
+                inner.release();
+            }
             pg_sys::ExecClearTuple(slot);
         }
         slot
@@ -121,7 +124,7 @@ unsafe fn start(node: *mut NodeState) {
         let run = setup::start(node);
         let run = inner.run.insert(run);
         inner.output = match (*node).kind {
-            Kind::Scan => Output::Rows(scan::Rows::new()),
+            Kind::Scan => Output::Rows(scan::Rows::new(node, inner.setup.scrolls)),
             Kind::TopN
                 if (*(*node).css.ss.ps.plan.cast::<pg_sys::CustomScan>())
                     .custom_scan_tlist
@@ -142,6 +145,10 @@ impl Inner {
         if let Output::Groups(groups) = &mut self.output {
             // SAFETY: the rows handed out are not used any more.
             unsafe { groups.end() };
+        }
+        if let Output::Rows(rows) = &mut self.output {
+            // SAFETY: as above.
+            unsafe { rows.end() };
         }
         if let Output::Winners(winners) = &mut self.output {
             // SAFETY: as above.

@@ -1,7 +1,7 @@
 //! Rows of a ColumnarTopN over a table: the first rows of its order, fetched by their TIDs.
 
+use super::by_tid::ByTid;
 use super::state::NodeState;
-use crate::am::{fetch, slot as am_slot};
 use crate::exec::run::Run;
 use columnar_exec::pipeline::{State, untag};
 use pgrx::pg_sys;
@@ -10,7 +10,7 @@ use pgrx::pg_sys;
 pub struct Winners {
     tids: Vec<pg_sys::ItemPointerData>,
     next: usize,
-    slot: *mut pg_sys::TupleTableSlot,
+    fetch: ByTid,
 }
 
 impl Winners {
@@ -35,16 +35,8 @@ impl Winners {
                 run.reader.tid(sequence, place)
             })
             .collect();
-        // SAFETY: the slot lives in the query's memory context until `end`.
-        let slot = unsafe {
-            let estate = (*node).css.ss.ps.state;
-            let old = pg_sys::MemoryContextSwitchTo((*estate).es_query_cxt);
-            let desc = (*(*node).rel).rd_att;
-            let slot = pg_sys::MakeSingleTupleTableSlot(desc, am_slot::ops());
-            pg_sys::MemoryContextSwitchTo(old);
-            slot
-        };
-        Self { tids, next: 0, slot }
+        // SAFETY: as the caller's.
+        Self { tids, next: 0, fetch: unsafe { ByTid::new(node) } }
     }
 
     /// Stores the next row in the scan slot.
@@ -52,34 +44,11 @@ impl Winners {
     /// # Safety
     /// The node is running and the slot is its own.
     pub unsafe fn next(&mut self, node: *mut NodeState, slot: *mut pg_sys::TupleTableSlot) -> bool {
-        // SAFETY: as the caller's; values of the fetched row live until the next is fetched.
-        unsafe {
-            let Some(tid) = self.tids.get_mut(self.next) else { return false };
-            self.next += 1;
-            let rel = (*node).rel;
-            let snapshot = (*(*node).css.ss.ps.state).es_snapshot;
-            if !fetch::row_version(rel, tid, snapshot, self.slot) {
-                lost(rel);
-            }
-            super::scan::clear(slot);
-            let outputs = &NodeState::inner(node).setup.outputs;
-            if let Some(last) = outputs.last() {
-                let wanted = *last as i32 + 1;
-                if i32::from((*self.slot).tts_nvalid) < wanted {
-                    pg_sys::slot_getsomeattrs_int(self.slot, wanted);
-                }
-                for &attribute in outputs {
-                    let value = *(*self.slot).tts_values.add(attribute);
-                    let is_null = *(*self.slot).tts_isnull.add(attribute);
-                    (*slot).tts_values.add(attribute).write(value);
-                    (*slot).tts_isnull.add(attribute).write(is_null);
-                }
-            }
-            (*slot).tts_tid = *tid;
-            (*slot).tts_tableOid = (*rel).rd_id;
-            super::scan::store(slot);
-            true
-        }
+        let Some(tid) = self.tids.get(self.next) else { return false };
+        self.next += 1;
+        // SAFETY: as the caller's.
+        unsafe { self.fetch.fetch(node, *tid, slot) };
+        true
     }
 
     /// Releases the slot.
@@ -87,22 +56,7 @@ impl Winners {
     /// # Safety
     /// The row handed out last is not used any more.
     pub unsafe fn end(&mut self) {
-        if !self.slot.is_null() {
-            // SAFETY: the slot came from `new`.
-            unsafe { pg_sys::ExecDropSingleTupleTableSlot(self.slot) };
-            self.slot = core::ptr::null_mut();
-        }
+        // SAFETY: as the caller's.
+        unsafe { self.fetch.end() };
     }
-}
-
-/// A row that the snapshot saw is there for as long as the snapshot is.
-unsafe fn lost(rel: pg_sys::Relation) -> ! {
-    // SAFETY: the relation is open.
-    let table = unsafe { crate::am::relation_name(rel) };
-    pgrx::ereport!(
-        pgrx::PgLogLevel::ERROR,
-        pgrx::PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
-        format!("a row of table \"{table}\" was found by a scan and not by its TID")
-    );
-    unreachable!()
 }

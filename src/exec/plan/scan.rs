@@ -57,7 +57,8 @@ pub unsafe fn add_path(
         let target_cost = (*(*rel).reltarget).cost;
         (*path).path.startup_cost = target_cost.startup;
         (*path).path.total_cost = target_cost.startup + total + target_cost.per_tuple * rows;
-        (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
+        (*path).flags =
+            pg_sys::CUSTOMPATH_SUPPORT_PROJECTION | pg_sys::CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
         (*path).methods = &raw const PATH_METHODS.0;
         if scans_disabled() {
             disable(&raw mut (*path).path);
