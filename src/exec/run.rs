@@ -58,7 +58,9 @@ impl Run {
         pipeline: Pipeline,
         external: Option<&'static mut dyn External>,
     ) -> Self {
-        let wanted = if pipeline.uses_external() || reader.rows_left() < ROWS_FOR_THREADS {
+        // Processes that share a scan are its threads.
+        let alone = pipeline.uses_external() || reader.is_shared();
+        let wanted = if alone || reader.rows_left() < ROWS_FOR_THREADS {
             0
         } else {
             allowed_threads()

@@ -87,6 +87,8 @@ impl Counts {
 pub struct Reader {
     rel: pg_sys::Relation,
     scan: pg_sys::TableScanDesc,
+    /// Shared with other processes that read parts of the table; null in a scan of one's own.
+    shared: pg_sys::ParallelTableScanDesc,
     snapshot: pg_sys::Snapshot,
     slot: *mut pg_sys::TupleTableSlot,
     requests: Vec<Request>,
@@ -148,13 +150,15 @@ struct OpenGroup {
 }
 
 impl Reader {
-    /// Starts a scan; nothing is read yet.
+    /// Starts a scan; nothing is read yet. With the shared state of a parallel scan, which may be null, it reads what this
+    /// process claims.
     ///
     /// # Safety
-    /// `rel` stays open and `snapshot` registered until [`Reader::end`] or the end of the transaction.
+    /// `rel` stays open and `snapshot` registered until [`Reader::end`] or the end of the transaction; `shared` too.
     pub unsafe fn begin(
         rel: pg_sys::Relation,
         snapshot: pg_sys::Snapshot,
+        shared: pg_sys::ParallelTableScanDesc,
         requests: Vec<Request>,
         keep_origins: bool,
     ) -> Self {
@@ -163,8 +167,7 @@ impl Reader {
         let (scan, slot) = unsafe {
             let flags =
                 Options::SO_TYPE_SEQSCAN | Options::SO_ALLOW_STRAT | Options::SO_ALLOW_PAGEMODE;
-            let none = core::ptr::null_mut();
-            let scan = scan::begin(rel, snapshot, 0, none, core::ptr::null_mut(), flags);
+            let scan = scan::begin(rel, snapshot, 0, core::ptr::null_mut(), shared, flags);
             (scan, pg_sys::MakeSingleTupleTableSlot((*rel).rd_att, slot::ops()))
         };
         let kinds = requests.iter().map(|request| request.kind).collect();
@@ -172,6 +175,7 @@ impl Reader {
         let mut reader = Self {
             rel,
             scan,
+            shared,
             snapshot,
             slot,
             requests,
@@ -287,6 +291,11 @@ impl Reader {
         (Arc::clone(&self.kinds), Arc::clone(&self.table_columns))
     }
 
+    /// Whether other processes read parts of the table.
+    pub fn is_shared(&self) -> bool {
+        !self.shared.is_null()
+    }
+
     /// Rows of the groups that are still to be read, that which is being read among them.
     pub fn rows_left(&self) -> u64 {
         let open = self.group.as_ref().map_or(0, |open| open.opened.group.rows().into());
@@ -332,7 +341,7 @@ impl Reader {
                 }
                 self.pages_open = false;
             }
-            match self.units.pop_front()? {
+            match self.next_unit()? {
                 Unit::Group(group) => self.open_group(group),
                 pages @ Unit::Pages { .. } => {
                     // SAFETY: the scan is alive and nothing else refers to its state.
@@ -341,6 +350,16 @@ impl Reader {
                 }
             }
         }
+    }
+
+    fn next_unit(&mut self) -> Option<Unit> {
+        if self.shared.is_null() {
+            return self.units.pop_front();
+        }
+        // SAFETY: the scan is alive and began with this state.
+        let unit = unsafe { Scan::state(self.scan).claim_unit(self.shared) };
+        self.counts.groups += u64::from(matches!(unit, Some(Unit::Group(_))));
+        unit
     }
 
     fn open_group(&mut self, group: Rc<Group>) {
@@ -555,9 +574,8 @@ impl Reader {
         // SAFETY: the scan, its relation and the slot are alive; values of a slot are good until it is filled again.
         unsafe {
             let desc = (*self.rel).rd_att;
-            let forward = pg_sys::ScanDirection::ForwardScanDirection;
             while gather.rows() < MORSEL_ROWS && !gather.is_full() {
-                if !scan::getnextslot(self.scan, forward, self.slot) {
+                if !scan::next_of_unit(self.scan, self.slot) {
                     // Asked again, the scan would begin anew.
                     self.pages_open = false;
                     break;

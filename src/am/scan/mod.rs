@@ -289,6 +289,28 @@ pub unsafe fn getnextslot(
     }
 }
 
+/// Hands out the next row of the unit that [`ScanState::set_unit`] set.
+///
+/// # Safety
+/// As [`getnextslot`].
+pub unsafe fn next_of_unit(scan: pg_sys::TableScanDesc, slot: *mut pg_sys::TupleTableSlot) -> bool {
+    // SAFETY: the descriptor is alive.
+    unsafe {
+        let state = Scan::state(scan);
+        state.set_snapshot((*scan).rs_snapshot);
+        let found = state.next(true, slot);
+        if found {
+            count(state.rel, |counts| counts.count_returned());
+        } else {
+            if let Some(reader) = state.reader.as_mut() {
+                reader.release();
+            }
+            pg_sys::ExecClearTuple(slot);
+        }
+        found
+    }
+}
+
 impl ScanState {
     /// The units of a scan that has just begun, for a caller that reads groups itself.
     pub fn take_units(&mut self) -> Vec<Unit> {
@@ -296,7 +318,16 @@ impl ScanState {
         core::mem::take(&mut self.units)
     }
 
-    /// Makes a unit the only one; its rows come from [`getnextslot`].
+    /// The next unit that a parallel scan gives this process; `None` when none is left.
+    ///
+    /// # Safety
+    /// The scan began with `shared`.
+    pub unsafe fn claim_unit(&self, shared: pg_sys::ParallelTableScanDesc) -> Option<Unit> {
+        // SAFETY: the shared state lives as long as the scan.
+        unsafe { parallel::claim(shared.cast(), &self.covered) }
+    }
+
+    /// Makes a unit the only one; its rows come from [`next_of_unit`].
     pub fn set_unit(&mut self, unit: Unit) {
         self.units.clear();
         self.position = None;

@@ -5,8 +5,8 @@
 //! gets a prefix. A worker registers what it may be handed, see [`note_use`].
 
 use super::state::NodeState;
-use super::{explain, state};
-use core::ffi::CStr;
+use super::{explain, parallel, state};
+use core::ffi::{CStr, c_void};
 use pgrx::pg_sys;
 use std::sync::OnceLock;
 
@@ -38,11 +38,11 @@ static EXEC: ExecMethods = ExecMethods(pg_sys::CustomExecMethods {
     ReScanCustomScan: Some(rescan),
     MarkPosCustomScan: None,
     RestrPosCustomScan: None,
-    EstimateDSMCustomScan: None,
-    InitializeDSMCustomScan: None,
-    ReInitializeDSMCustomScan: None,
-    InitializeWorkerCustomScan: None,
-    ShutdownCustomScan: None,
+    EstimateDSMCustomScan: Some(estimate_shared),
+    InitializeDSMCustomScan: Some(initialize_shared),
+    ReInitializeDSMCustomScan: Some(reinitialize_shared),
+    InitializeWorkerCustomScan: Some(attach_shared),
+    ShutdownCustomScan: Some(shut_down),
     ExplainCustomScan: Some(explain_node),
 });
 
@@ -163,7 +163,7 @@ macro_rules! callbacks {
 type State = *mut pg_sys::CustomScanState;
 
 callbacks! {
-    fn in_use_assigned(on: bool, _extra: *mut core::ffi::c_void) => if on && pg_sys::ParallelWorkerNumber >= 0 { register_all() };
+    fn in_use_assigned(on: bool, _extra: *mut c_void) => if on && pg_sys::ParallelWorkerNumber >= 0 { register_all() };
     fn create_scan(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node => create(Kind::Scan);
     fn create_aggregate(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node => create(Kind::Aggregate);
     fn create_top(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node => create(Kind::TopN);
@@ -173,6 +173,14 @@ callbacks! {
     };
     fn end(node: State) => state::end(node.cast());
     fn rescan(node: State) => state::rescan(node.cast());
+    fn estimate_shared(_node: State, _context: *mut pg_sys::ParallelContext) -> pg_sys::Size => parallel::estimate();
+    fn initialize_shared(node: State, _context: *mut pg_sys::ParallelContext, shared: *mut c_void)
+        => parallel::initialize(node.cast(), shared.cast());
+    fn reinitialize_shared(node: State, _context: *mut pg_sys::ParallelContext, _shared: *mut c_void)
+        => parallel::reinitialize(node.cast());
+    fn attach_shared(node: State, _toc: *mut pg_sys::shm_toc, shared: *mut c_void)
+        => parallel::attach(node.cast(), shared.cast());
+    fn shut_down(node: State) => parallel::shut_down(node.cast());
     fn explain_node(node: State, ancestors: *mut pg_sys::List, es: *mut pg_sys::ExplainState)
         => explain::explain(node.cast(), ancestors, es);
     fn substitute(node: State) -> *mut pg_sys::TupleTableSlot => state::substitute(node.cast());

@@ -10,6 +10,7 @@ mod explain;
 mod external;
 mod methods;
 mod output;
+mod parallel;
 mod scan;
 mod setup;
 mod state;

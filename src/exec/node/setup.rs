@@ -435,7 +435,9 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
             }
             None => {
                 let old = pg_sys::MemoryContextSwitchTo((*estate).es_query_cxt);
-                let reader = Reader::begin(rel, snapshot, setup.requests.clone(), keep);
+                let shared = super::parallel::scan_of(node);
+                let requests = setup.requests.clone();
+                let reader = Reader::begin(rel, snapshot, shared, requests, keep);
                 pg_sys::MemoryContextSwitchTo(old);
                 reader
             }

@@ -2,7 +2,7 @@
 
 use super::methods::Kind;
 use super::setup::{self, Setup};
-use super::{aggregate, scan, winners};
+use super::{aggregate, parallel, scan, winners};
 use crate::am::slot;
 use crate::exec::run::Run;
 use crate::exec::source::Reader;
@@ -18,6 +18,8 @@ pub struct NodeState {
     pub rel: pg_sys::Relation,
     /// Rows that EvalPlanQual brings, once it does.
     substitute: *mut pg_sys::TupleTableSlot,
+    /// What processes share that read parts of the table each; null in a scan of one's own.
+    pub shared: *mut parallel::Shared,
     pub inner: *mut Inner,
 }
 
@@ -110,6 +112,7 @@ pub unsafe fn next(node: *mut NodeState) -> *mut pg_sys::TupleTableSlot {
             // A cursor may come back from either end.
             if !matches!(&inner.output, Output::Rows(rows) if rows.scrolls()) {
                 inner.release();
+                parallel::report(node);
             }
             pg_sys::ExecClearTuple(slot);
         }
@@ -136,6 +139,35 @@ unsafe fn start(node: *mut NodeState) {
                 Output::Groups(Box::new(aggregate::Groups::new(node, run)))
             }
         };
+    }
+}
+
+impl NodeState {
+    /// Lets go of a scan, so that the next begins anew.
+    ///
+    /// # Safety
+    /// As [`Self::inner`]; rows handed out are not used any more.
+    pub unsafe fn drop_reader(node: *mut Self) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let inner = Self::inner(node);
+            inner.release();
+            if let Some(reader) = inner.reader.take() {
+                reader.end();
+            }
+        }
+    }
+
+    /// Makes a node as new, after [`begin`].
+    ///
+    /// # Safety
+    /// As [`Self::drop_reader`].
+    pub unsafe fn start_over(node: *mut Self) {
+        // SAFETY: as the caller's.
+        unsafe {
+            Self::drop_reader(node);
+            Self::inner(node).output = Output::Start;
+        }
     }
 }
 
@@ -264,11 +296,8 @@ pub unsafe fn rescan(node: *mut NodeState) {
 pub unsafe fn end(node: *mut NodeState) {
     // SAFETY: as the caller's.
     unsafe {
-        let inner = NodeState::inner(node);
-        inner.release();
-        if let Some(reader) = inner.reader.take() {
-            reader.end();
-        }
-        inner.setup.end();
+        NodeState::drop_reader(node);
+        parallel::report(node);
+        NodeState::inner(node).setup.end();
     }
 }

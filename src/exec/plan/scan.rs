@@ -63,7 +63,49 @@ pub unsafe fn add_path(
         if scans_disabled() {
             disable(&raw mut (*path).path);
         }
+        // add_path may free the path it is given.
+        let shared = partial_path(rel, path, total);
         pg_sys::add_path(rel, path.cast());
+        if let Some(shared) = shared {
+            pg_sys::add_partial_path(rel, shared.cast());
+        }
+    }
+}
+
+/// Bytes of a tuple in memory besides its columns.
+const TUPLE_HEADER: f64 = 24.0;
+
+/// The path of a scan that workers share, each reading what it claims; `run` is the cost of the whole.
+unsafe fn partial_path(
+    rel: *mut pg_sys::RelOptInfo,
+    whole: *const pg_sys::CustomPath,
+    run: f64,
+) -> Option<*mut pg_sys::CustomPath> {
+    // SAFETY: as the caller's.
+    unsafe {
+        if !(*rel).consider_parallel || !(*rel).lateral_relids.is_null() {
+            return None;
+        }
+        // Core reckons workers by pages. Ours hold more rows than heap's, which make work all the same.
+        let width = f64::from((*(*rel).reltarget).width) + TUPLE_HEADER;
+        let pages = ((*rel).tuples * width / f64::from(pg_sys::BLCKSZ)).max((*rel).pages.into());
+        let most = pg_sys::max_parallel_workers_per_gather;
+        let workers = pg_sys::compute_parallel_worker(rel, pages, -1.0, most);
+        if workers <= 0 {
+            return None;
+        }
+        // As get_parallel_divisor of costsize.c: a leader with few workers does a part of the work.
+        let leader = (1.0 - 0.3 * f64::from(workers)).max(0.0);
+        let leads = pg_sys::parallel_leader_participation;
+        let divisor = f64::from(workers) + if leads { leader } else { 0.0 };
+        let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
+        path.write(*whole);
+        (*path).path.parallel_aware = true;
+        (*path).path.parallel_workers = workers;
+        (*path).path.rows = pg_sys::clamp_row_est((*rel).rows / divisor);
+        let per_tuple = (*(*rel).reltarget).cost.per_tuple * (*path).path.rows;
+        (*path).path.total_cost = (*path).path.startup_cost + run / divisor + per_tuple;
+        Some(path)
     }
 }
 
