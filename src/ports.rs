@@ -331,6 +331,50 @@ pub unsafe fn expression_tree_walker(
     unsafe { c_expression_tree_walker(node, walker, context) }
 }
 
+/// A callback of [`planstate_tree_walker`].
+pub type PlanStateWalker =
+    Option<unsafe extern "C-unwind" fn(*mut pg_sys::PlanState, *mut core::ffi::c_void) -> bool>;
+
+unsafe extern "C-unwind" {
+    #[cfg_attr(feature = "pg15", link_name = "planstate_tree_walker")]
+    #[cfg_attr(not(feature = "pg15"), link_name = "planstate_tree_walker_impl")]
+    fn c_planstate_tree_walker(
+        node: *mut pg_sys::PlanState,
+        walker: PlanStateWalker,
+        context: *mut core::ffi::c_void,
+    ) -> bool;
+}
+
+/// Calls a walker for each child of a plan's state until it returns true. Not guarded, as [`expression_tree_walker`].
+///
+/// # Safety
+/// `node` is the state of a plan; the walker takes the context.
+pub unsafe fn planstate_tree_walker(
+    node: *mut pg_sys::PlanState,
+    walker: PlanStateWalker,
+    context: *mut core::ffi::c_void,
+) -> bool {
+    // SAFETY: as the caller's.
+    unsafe { c_planstate_tree_walker(node, walker, context) }
+}
+
+/// How many nodes of a path are of a disabled kind; before version 18 their cost tells.
+///
+/// # Safety
+/// `path` is a live path.
+pub unsafe fn disabled_nodes(path: *const pg_sys::Path) -> i32 {
+    #[cfg(feature = "pg18")]
+    // SAFETY: as the caller's.
+    unsafe {
+        (*path).disabled_nodes
+    }
+    #[cfg(not(feature = "pg18"))]
+    {
+        let _ = path;
+        0
+    }
+}
+
 /// Marks a path as of a disabled kind.
 ///
 /// # Safety

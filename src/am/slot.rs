@@ -24,7 +24,25 @@ pub struct ColumnarSlot {
     row: u32,
     run: InsertRun,
     xmax: pg_sys::TransactionId,
+    /// The columns that the slot's readers ask for; null where that is not known. It lives as long as the slot.
+    needed: *const Needed,
     arena: Arena,
+}
+
+/// Columns that the expressions of a plan node read. A row of a group is decoded in these only; what copies a row, or asks
+/// for more columns than the last of these, gets all.
+#[derive(Debug)]
+pub struct Needed {
+    /// Indexes of attributes, ascending.
+    pub columns: Vec<usize>,
+}
+
+/// Says what columns the readers of a slot ask for.
+///
+/// # Safety
+/// `slot` is a slot of this access method that nothing but those reads, and `needed` outlives it.
+pub unsafe fn restrict(slot: *mut pg_sys::TupleTableSlot, needed: *const Needed) {
+    columnar(slot).needed = needed;
 }
 
 /// A group and, per column, the vector that was read last: consecutive rows find it without a search.
@@ -361,22 +379,49 @@ unsafe extern "C-unwind" fn getsomeattrs(slot: *mut pg_sys::TupleTableSlot, natt
             }
             return;
         }
-        pg_sys::panic::pgrx_extern_c_guard(move || decode(slot, natts));
+        pg_sys::panic::pgrx_extern_c_guard(move || {
+            let first = (*slot).tts_nvalid as usize;
+            let needed = columnar(slot).needed.as_ref();
+            match needed.map(|needed| (needed, needed.columns.last())) {
+                Some((needed, Some(&last))) if natts as usize <= last + 1 => {
+                    let columns = needed.columns.iter().copied();
+                    let wanted = columns.filter(|at| (first..natts as usize).contains(at));
+                    decode(slot, wanted, natts);
+                }
+                // Columns that were passed over are wanted too.
+                Some(_) => decode_all(slot),
+                None => decode(slot, first..natts as usize, natts),
+            }
+        });
     }
 }
 
-/// Decodes columns up to `natts` that the slot does not hold yet.
-unsafe fn decode(slot: *mut pg_sys::TupleTableSlot, natts: i32) {
+/// Decodes all columns.
+unsafe fn decode_all(slot: *mut pg_sys::TupleTableSlot) {
+    // SAFETY: as `decode`.
+    unsafe {
+        let natts = (*(*slot).tts_tupleDescriptor).natts;
+        let passed_over = !columnar(slot).needed.is_null();
+        let first = if passed_over { 0 } else { (*slot).tts_nvalid as usize };
+        decode(slot, first..natts as usize, natts);
+    }
+}
+
+/// Decodes columns; those up to `natts` count as decoded then.
+unsafe fn decode(
+    slot: *mut pg_sys::TupleTableSlot,
+    columns: impl Iterator<Item = usize>,
+    natts: i32,
+) {
     // SAFETY: values and nulls have an entry for each attribute of the descriptor.
     unsafe {
         let inner = columnar(slot);
         let desc = (*slot).tts_tupleDescriptor;
-        let first = (*slot).tts_nvalid as usize;
         let state = &mut *inner.state;
         if state.columns.len() < natts as usize {
             state.columns.resize_with(natts as usize, || None);
         }
-        for index in first..natts as usize {
+        for index in columns {
             let row = inner.row;
             if !matches!(&state.columns[index], Some(o) if (o.first..o.end).contains(&row)) {
                 let layout = types::Layout { len: (*ports::TupleDescAttr(desc, index)).attlen };
@@ -461,7 +506,7 @@ unsafe extern "C-unwind" fn is_current_xact_tuple(slot: *mut pg_sys::TupleTableS
 unsafe fn form_tuple(slot: *mut pg_sys::TupleTableSlot) -> pg_sys::HeapTuple {
     // SAFETY: as `clear`.
     unsafe {
-        decode(slot, (*(*slot).tts_tupleDescriptor).natts);
+        decode_all(slot);
         let inner = columnar(slot);
         let tuple = pg_sys::heap_form_tuple(
             (*slot).tts_tupleDescriptor,
@@ -614,7 +659,7 @@ unsafe extern "C-unwind" fn copy_minimal_tuple(
             };
         }
         pg_sys::panic::pgrx_extern_c_guard(move || {
-            decode(slot, (*(*slot).tts_tupleDescriptor).natts);
+            decode_all(slot);
             pg_sys::heap_form_minimal_tuple(
                 (*slot).tts_tupleDescriptor,
                 (*slot).tts_values,
@@ -638,7 +683,7 @@ unsafe extern "C-unwind" fn copy_minimal_tuple(
             };
         }
         pg_sys::panic::pgrx_extern_c_guard(move || {
-            decode(slot, (*(*slot).tts_tupleDescriptor).natts);
+            decode_all(slot);
             pg_sys::heap_form_minimal_tuple(
                 (*slot).tts_tupleDescriptor,
                 (*slot).tts_values,

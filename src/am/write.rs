@@ -560,6 +560,7 @@ pub unsafe extern "C-unwind" fn at_executor_start(query: *mut pg_sys::QueryDesc,
             Some(previous) => previous(query, flags),
             None => pg_sys::standard_ExecutorStart(query, flags),
         }
+        crate::exec::projection::restrict((*query).planstate);
     }
 }
 

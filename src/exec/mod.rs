@@ -6,6 +6,7 @@
 //! translate/   PostgreSQL's expressions to kernels
 //! source       a table as morsels      gather   row pages as columns      metadata   what is known without reading
 //! run          drives a pipeline       pool     its threads      spill   its temporary files
+//! projection   what columns core's own scan nodes read
 //! ```
 //!
 //! Kernels and pipelines are the crate `columnar_exec`, which knows no PostgreSQL.
@@ -16,6 +17,7 @@ pub mod metadata;
 pub mod node;
 pub mod plan;
 pub mod pool;
+pub mod projection;
 pub mod run;
 pub mod source;
 pub mod spill;

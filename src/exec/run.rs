@@ -60,11 +60,8 @@ impl Run {
     ) -> Self {
         // Processes that share a scan are its threads.
         let alone = pipeline.uses_external() || reader.is_shared();
-        let wanted = if alone || reader.rows_left() < ROWS_FOR_THREADS {
-            0
-        } else {
-            allowed_threads()
-        };
+        let wanted =
+            if alone || reader.rows_left() < ROWS_FOR_THREADS { 0 } else { allowed_threads() };
         let pipeline = Arc::new(pipeline);
         reader.follow(Arc::clone(&pipeline));
         // SAFETY: reads settings.

@@ -53,11 +53,7 @@ unsafe fn scan_behind(shared: *mut Shared) -> pg_sys::ParallelTableScanDesc {
 pub unsafe fn scan_of(node: *const NodeState) -> pg_sys::ParallelTableScanDesc {
     // SAFETY: as the caller's.
     unsafe {
-        if (*node).shared.is_null() {
-            core::ptr::null_mut()
-        } else {
-            scan_behind((*node).shared)
-        }
+        if (*node).shared.is_null() { core::ptr::null_mut() } else { scan_behind((*node).shared) }
     }
 }
 

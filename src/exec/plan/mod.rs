@@ -11,6 +11,7 @@
 
 pub mod aggregate;
 pub mod cost;
+pub mod index;
 pub mod list;
 pub mod scan;
 pub mod shape;
@@ -49,6 +50,7 @@ unsafe extern "C-unwind" fn rel_pathlist(
                 pg_sys::ffi::pg_guard_ffi_boundary(|| next(root, rel, rti, rte));
             }
             if guc::ENABLE_VECTORIZED.get() {
+                index::price_paths(root, rel, rte);
                 scan::add_path(root, rel, rte);
             }
         });
