@@ -61,7 +61,7 @@ impl Table {
 }
 
 /// A vector opened for one of its rows: its pages read and its section decompressed, on the backend's own thread.
-const FETCHED_VECTOR: f64 = 4.0;
+const FETCHED_VECTOR: f64 = 6.0;
 /// A value taken from a vector that is open.
 const FETCHED_VALUE: f64 = 0.02;
 /// Memory of an open vector, in bytes.

@@ -72,6 +72,11 @@ unsafe fn price(
     unsafe {
         fetch.loops = loops(root, path);
         let workers = f64::from((*path).parallel_workers.max(1));
+        // As core: a scan finds a row at least, since estimates of several conditions together tend to be too low.
+        let found = |share: f64| {
+            let rows = share * (*rel).tuples;
+            if share > 0.0 { pg_sys::clamp_row_est(rows) / workers } else { 0.0 }
+        };
         match (*path).type_ {
             pg_sys::NodeTag::T_IndexPath => {
                 let index = path.cast::<pg_sys::IndexPath>();
@@ -80,7 +85,7 @@ unsafe fn price(
                     // Its columns come from the index, but for rows that not everyone sees.
                     share *= 1.0 - (*rel).allvisfrac;
                 }
-                fetch.rows = (share * (*rel).tuples / workers).max(0.0);
+                fetch.rows = found(share);
                 fetch.order = correlation(root, (*index).indexinfo).powi(2);
                 size.fetch(fetch)
             }
@@ -88,7 +93,7 @@ unsafe fn price(
                 let bitmap = (*path.cast::<pg_sys::BitmapHeapPath>()).bitmapqual;
                 let (mut cost, mut share) = (0.0, 0.0);
                 pg_sys::cost_bitmap_tree_node(bitmap, &raw mut cost, &raw mut share);
-                fetch.rows = (share * (*rel).tuples / workers).max(0.0);
+                fetch.rows = found(share);
                 size.fetch_sorted(fetch)
             }
             _ => 0.0,
