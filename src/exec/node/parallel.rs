@@ -123,10 +123,13 @@ pub unsafe fn shut_down(node: *mut NodeState) {
         NodeState::drop_reader(node);
         (*node).shared = core::ptr::null_mut();
         let counters = &(*shared).counters;
-        let totals = &mut NodeState::inner(node).totals;
+        let inner = NodeState::inner(node);
+        let totals = &mut inner.totals;
         for (own, shared) in fields(totals).into_iter().zip(counters) {
             *own += shared.load(Ordering::Relaxed);
         }
+        // A leader that took no part has counted nothing.
+        totals.removed.resize(inner.setup.filters.len(), 0);
         if let Some(first) = totals.removed.first_mut() {
             *first += counters[COUNTERS - 1].load(Ordering::Relaxed);
         }
