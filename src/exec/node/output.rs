@@ -21,7 +21,7 @@ pub struct Emitter {
     /// Memory of the results of one chunk.
     context: pg_sys::MemoryContext,
     table: Option<Aggregator>,
-    /// Groups to hand out; `None` for all.
+    /// Groups to hand out, ascending; `None` for all.
     chosen: Option<Vec<u32>>,
     /// The next group, or place in `chosen`.
     position: usize,
@@ -32,7 +32,8 @@ pub struct Emitter {
 struct Chunk {
     keys: Vec<DatumColumn>,
     results: Vec<Vec<Option<pg_sys::Datum>>>,
-    len: usize,
+    /// Place among the keys of each group that is handed out; the results are of these groups only.
+    places: Vec<u32>,
     next: usize,
 }
 
@@ -85,15 +86,16 @@ impl Emitter {
         // SAFETY: as the caller's; pointers among the datums live as long as the chunk.
         unsafe {
             super::scan::clear(slot);
-            if self.chunk.next == self.chunk.len && !self.fill() {
+            if self.chunk.next == self.chunk.places.len() && !self.fill() {
                 return false;
             }
             let row = self.chunk.next;
+            let place = self.chunk.places[row] as usize;
             self.chunk.next += 1;
             let (values, nulls) = ((*slot).tts_values, (*slot).tts_isnull);
             for (i, key) in self.chunk.keys.iter().enumerate() {
-                values.add(i).write(key.words[row].into());
-                nulls.add(i).write(key.nulls.as_ref().is_some_and(|nulls| nulls[row]));
+                values.add(i).write(key.words[place].into());
+                nulls.add(i).write(key.nulls.as_ref().is_some_and(|nulls| nulls[place]));
             }
             let first = self.chunk.keys.len();
             for (i, results) in self.chunk.results.iter().enumerate() {
@@ -113,17 +115,19 @@ impl Emitter {
             self.table = None;
             return false;
         }
-        // Chosen groups lie apart, and are few.
-        let (from, to) = match &self.chosen {
+        let (from, to, places) = match &self.chosen {
             Some(chosen) => {
-                let group = chosen[self.position] as usize;
-                self.position += 1;
-                (group, group + 1)
+                let rest = &chosen[self.position..];
+                let from = rest[0] as usize;
+                let near = rest.partition_point(|&group| (group as usize) < from + CHUNK);
+                self.position += near;
+                let places: Vec<u32> = rest[..near].iter().map(|&g| g - from as u32).collect();
+                (from, rest[near - 1] as usize + 1, places)
             }
             None => {
                 let from = self.position;
                 self.position = total.min(from + CHUNK);
-                (from, self.position)
+                (from, self.position, (0..(self.position - from) as u32).collect())
             }
         };
         // SAFETY: the context is the emitter's own; the results of the chunk before are not used any more.
@@ -137,11 +141,11 @@ impl Emitter {
             let keys = keys.collect();
             let results = self.finishes.iter().enumerate().map(|(i, how)| {
                 let columns = table.output(i, from, to);
-                (0..to - from).map(|row| finish(how, &columns, row)).collect()
+                places.iter().map(|&row| finish(how, &columns, row as usize)).collect()
             });
             let results = results.collect();
             pg_sys::MemoryContextSwitchTo(old);
-            self.chunk = Chunk { keys, results, len: to - from, next: 0 };
+            self.chunk = Chunk { keys, results, places, next: 0 };
         }
         true
     }
