@@ -104,10 +104,11 @@ mod tests {
     #[test]
     fn sums_have_their_fields() {
         let state = sum(3, (600, 2));
-        assert_eq!(state.len(), 8 + 18 + 4 + 8 + 24);
+        assert_eq!(state.len(), 8 + 20 + 4 + 8 + 24);
         assert_eq!(state[..8], 3i64.to_be_bytes());
-        assert_eq!(state[30..38], 3i64.to_be_bytes());
-        assert_eq!(state[38..], [0; 24]);
+        assert_eq!(state[28..32], 2i32.to_be_bytes());
+        assert_eq!(state[32..40], 3i64.to_be_bytes());
+        assert_eq!(state[40..], [0; 24]);
         let nan = sum(3, (numeric::NAN, 2));
         assert_eq!(nan[..8], [0; 8]);
         assert_eq!(nan[nan.len() - 24..nan.len() - 16], 3i64.to_be_bytes());
