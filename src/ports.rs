@@ -375,6 +375,38 @@ pub unsafe fn disabled_nodes(path: *const pg_sys::Path) -> i32 {
     }
 }
 
+unsafe extern "C-unwind" {
+    #[link_name = "get_agg_clause_costs"]
+    fn c_get_agg_clause_costs(
+        root: *mut pg_sys::PlannerInfo,
+        split: pg_sys::AggSplit::Type,
+        costs: *mut pg_sys::AggClauseCosts,
+    );
+}
+
+guarded! {
+    /// Adds up what the aggregates of a query cost (optimizer/prep.h).
+    get_agg_clause_costs => c_get_agg_clause_costs(root: *mut pg_sys::PlannerInfo, split: pg_sys::AggSplit::Type, costs: *mut pg_sys::AggClauseCosts);
+}
+
+/// `processed_groupClause`: GROUP BY, from PostgreSQL 16 on without keys that others make redundant.
+///
+/// # Safety
+/// `root` is alive.
+pub unsafe fn processed_groupClause(root: *const pg_sys::PlannerInfo) -> *mut pg_sys::List {
+    // SAFETY: as the caller's.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        {
+            (*(*root).parse).groupClause
+        }
+        #[cfg(not(feature = "pg15"))]
+        {
+            (*root).processed_groupClause
+        }
+    }
+}
+
 /// Marks a path as of a disabled kind.
 ///
 /// # Safety

@@ -74,16 +74,50 @@ fn create(session: &mut Session, table: &Table) -> Result<(), Broken> {
     if table.dropped {
         columns.insert(2, "gone text DEFAULT 'gone'".into());
     }
-    for (columnar, am) in [(false, "heap"), (true, "pgcolumnar")] {
-        session.must(&on_side(
-            &format!("CREATE TABLE @@{} ({}) USING {am}", table.name, columns.join(", ")),
-            columnar,
+    let list = columns.join(", ");
+    session.must(&format!("CREATE TABLE h_{} ({list}) USING heap", table.name))?;
+    if table.partitions.is_none() {
+        session.must(&format!("CREATE TABLE c_{} ({list}) USING pgcolumnar", table.name))?;
+    }
+    partition(session, table, &columns)?;
+    for leaf in table.leaves() {
+        session.must(&format!(
+            "SELECT pgcolumnar.set_options('{leaf}', row_group_rows => {}, vector_rows => {})",
+            table.row_group_rows, table.vector_rows
         ))?;
     }
-    session.must(&format!(
-        "SELECT pgcolumnar.set_options('c_{}', row_group_rows => {}, vector_rows => {})",
-        table.name, table.row_group_rows, table.vector_rows
-    ))?;
+    Ok(())
+}
+
+/// Makes the columnar table with its partitions, if it has any.
+fn partition(session: &mut Session, table: &Table, columns: &[String]) -> Result<(), Broken> {
+    let Some(partitions) = table.partitions else { return Ok(()) };
+    let name = &table.name;
+    let way = if partitions.hash { "HASH" } else { "RANGE" };
+    session
+        .must(&format!("CREATE TABLE c_{name} ({}) PARTITION BY {way} (id)", columns.join(", ")))?;
+    let count = partitions.count;
+    let bound = |number| match number {
+        0 => "MINVALUE".to_string(),
+        _ if number == count => "MAXVALUE".to_string(),
+        _ => (table.rows * number / count + number).to_string(),
+    };
+    for number in 0..count {
+        let am = if partitions.heap && number == 1 { "heap" } else { "pgcolumnar" };
+        let mut own = columns.to_vec();
+        if partitions.reversed && number + 1 == count {
+            own.reverse();
+        }
+        let values = match partitions.hash {
+            true => format!("WITH (MODULUS {count}, REMAINDER {number})"),
+            false => format!("FROM ({}) TO ({})", bound(number), bound(number + 1)),
+        };
+        session.must(&format!(
+            "CREATE TABLE c_{name}_p{number} ({}) USING {am};
+             ALTER TABLE c_{name} ATTACH PARTITION c_{name}_p{number} FOR VALUES {values}",
+            own.join(", ")
+        ))?;
+    }
     Ok(())
 }
 

@@ -31,6 +31,9 @@ pub fn draw(draw: &mut Draw) -> String {
             set.push((name, "off".into()));
         }
     }
+    if draw.chance(25) {
+        set.push(("enable_partitionwise_aggregate", "on".into()));
+    }
     if draw.chance(8) {
         set.push(("max_parallel_workers_per_gather", "2".into()));
         for name in ["parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size"] {

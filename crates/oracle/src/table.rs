@@ -28,6 +28,18 @@ pub enum Load {
     Copy,
 }
 
+/// How the columnar table of a pair is partitioned. The heap table is not.
+#[derive(Clone, Copy, Debug)]
+pub struct Partitions {
+    pub count: u64,
+    /// By hash of `id` instead of by its ranges.
+    pub hash: bool,
+    /// The second one is on heap.
+    pub heap: bool,
+    /// The last one has its columns in reverse.
+    pub reversed: bool,
+}
+
 /// A pair of tables.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -46,6 +58,7 @@ pub struct Table {
     pub analyzed: bool,
     /// Rows with id % 5 = 0 are hidden by row level security and by a security barrier view.
     pub guarded: bool,
+    pub partitions: Option<Partitions>,
 }
 
 impl Table {
@@ -100,6 +113,23 @@ impl Table {
             indexed: draw.chance(50),
             analyzed: draw.chance(80),
             guarded: draw.chance(40),
+            partitions: draw.chance(30).then(|| Partitions {
+                count: draw.range(1, 5) as u64,
+                hash: draw.chance(30),
+                heap: draw.chance(30),
+                reversed: draw.chance(30),
+            }),
+        }
+    }
+
+    /// The names of the columnar tables that hold rows.
+    pub fn leaves(&self) -> Vec<String> {
+        match self.partitions {
+            None => vec![format!("c_{}", self.name)],
+            Some(partitions) => (0..partitions.count)
+                .filter(|number| !(partitions.heap && *number == 1))
+                .map(|number| format!("c_{}_p{number}", self.name))
+                .collect(),
         }
     }
 

@@ -39,6 +39,10 @@ pub unsafe fn explain(
                     .into_iter()
                     .map(|entry| (*entry).expr.cast())
                     .collect();
+            if setup.shape.partial {
+                let (name, value) = (c"Partial Mode", c"Partial");
+                pg_sys::ExplainPropertyText(name.as_ptr(), value.as_ptr(), es);
+            }
             let keys = setup.shape.keys;
             if keys > 0 {
                 list_of(es, c"Group Key", items[..keys].iter().map(|key| show(*key)));

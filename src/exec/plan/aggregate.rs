@@ -1,4 +1,5 @@
-//! ColumnarAgg: grouping, aggregation and DISTINCT right above the scan of one table.
+//! ColumnarAgg: grouping, aggregation and DISTINCT right above the scan of one table. Of a partition it may hand out
+//! transition states, for [`append`].
 //!
 //! Refused, and left to core's nodes above a ColumnarScan: joins below, grouping sets, set-returning functions in the
 //! target list, and any filter, key or aggregate that is not translated.
@@ -6,8 +7,8 @@
 use super::plan_callback;
 use super::shape::Shape;
 use super::{
-    PathMethods, close_table, cost, disable, list, make_node, open_table, rte_of, scans_disabled,
-    walk,
+    PathMethods, append, close_table, cost, disable, list, make_node, open_table, rte_of,
+    scans_disabled, walk,
 };
 use crate::exec::node;
 use crate::exec::translate::Translator;
@@ -23,6 +24,19 @@ pub struct Parts {
 }
 
 static PATH_METHODS: PathMethods = PathMethods::new(c"ColumnarAgg", plan);
+
+/// What is grouped and how.
+pub struct Grouping {
+    /// The scan below.
+    pub input: *mut pg_sys::RelOptInfo,
+    /// Distinct expressions of GROUP BY or DISTINCT.
+    pub keys: Vec<*mut pg_sys::Node>,
+    /// What is handed out.
+    pub target: *mut pg_sys::PathTarget,
+    pub having: *mut pg_sys::Node,
+    /// Whether transition states are handed out, and groups more than once.
+    pub partial: bool,
+}
 
 /// Offers aggregation in batches.
 ///
@@ -41,8 +55,10 @@ pub unsafe fn add_group_path(
         if !(*parse).groupingSets.is_null() || (*parse).hasTargetSRFs || extra.is_null() {
             return;
         }
-        let having = (*extra).havingQual;
-        offer(root, input, output, (*parse).groupClause, having);
+        // Of a partition, these are its own.
+        let (having, tlist) = ((*extra).havingQual, (*extra).targetList);
+        offer(root, input, output, (*parse).groupClause, tlist, having);
+        append::add_group_path(root, input, output, &*extra);
     }
 }
 
@@ -66,7 +82,9 @@ pub unsafe fn add_distinct_path(
             && (*parse).groupingSets.is_null();
         if plain {
             let none = core::ptr::null_mut();
-            offer(root, input, output, (*parse).distinctClause, none);
+            let tlist = (*root).processed_tlist;
+            offer(root, input, output, (*parse).distinctClause, tlist, none);
+            append::add_distinct_path(root, input, output);
         }
     }
 }
@@ -76,96 +94,165 @@ unsafe fn offer(
     input: *mut pg_sys::RelOptInfo,
     output: *mut pg_sys::RelOptInfo,
     clause: *mut pg_sys::List,
+    tlist: *mut pg_sys::List,
     having: *mut pg_sys::Node,
 ) {
     // SAFETY: the planner's nodes are alive.
     unsafe {
-        let target = (*output).reltarget;
         let first = list::pointers::<pg_sys::Path>((*output).pathlist).first().copied();
         let Some(first) = first else { return };
-        // The rel of DISTINCT has no target of its own.
-        let target = if target.is_null() || (*target).exprs.is_null() {
-            (*first).pathtarget
-        } else {
-            target
-        };
-        if (*input).reloptkind != pg_sys::RelOptKind::RELOPT_BASEREL {
+        if !is_table(input) {
             return;
         }
-        let Some(table) = open_table(input, rte_of(root, input)) else { return };
-        let parts = collect(root, input, table, target, clause, having);
+        let keys = keys(clause, tlist);
+        let target = target_of(output, first);
+        let groups = if keys.is_empty() { 1.0 } else { (*first).rows };
+        let grouping = Grouping { input, keys, target, having, partial: false };
+        if let Some(path) = path(root, &grouping, output, groups) {
+            pg_sys::add_path(output, path);
+        }
+    }
+}
+
+/// Whether a relation is one of the range table's, by itself or as a member of another.
+///
+/// # Safety
+/// `rel` is alive.
+pub unsafe fn is_table(rel: *const pg_sys::RelOptInfo) -> bool {
+    // SAFETY: as the caller's.
+    unsafe {
+        matches!(
+            (*rel).reloptkind,
+            pg_sys::RelOptKind::RELOPT_BASEREL | pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL
+        )
+    }
+}
+
+/// The target of a grouping relation, of which `first` is a path; the rel of DISTINCT has none of its own.
+///
+/// # Safety
+/// Both are alive.
+pub unsafe fn target_of(
+    output: *const pg_sys::RelOptInfo,
+    first: *const pg_sys::Path,
+) -> *mut pg_sys::PathTarget {
+    // SAFETY: as the caller's.
+    unsafe {
+        let target = (*output).reltarget;
+        if target.is_null() || (*target).exprs.is_null() { (*first).pathtarget } else { target }
+    }
+}
+
+/// The expressions of a clause, each once.
+///
+/// # Safety
+/// `clause` belongs to the target list.
+pub unsafe fn keys(clause: *mut pg_sys::List, tlist: *mut pg_sys::List) -> Vec<*mut pg_sys::Node> {
+    // SAFETY: as the caller's.
+    unsafe {
+        let mut keys: Vec<*mut pg_sys::Node> = Vec::new();
+        for clause in list::pointers::<pg_sys::SortGroupClause>(clause) {
+            let key = pg_sys::get_sortgroupclause_expr(clause, tlist);
+            if !keys.iter().any(|known| pg_sys::equal((*known).cast(), key.cast())) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+}
+
+/// A path of a ColumnarAgg; `None` where the input is no table of the access method or something is not translated.
+///
+/// # Safety
+/// The planner's nodes are alive.
+pub unsafe fn path(
+    root: *mut pg_sys::PlannerInfo,
+    grouping: &Grouping,
+    parent: *mut pg_sys::RelOptInfo,
+    groups: f64,
+) -> Option<*mut pg_sys::Path> {
+    // SAFETY: as the caller's.
+    unsafe {
+        let input = grouping.input;
+        let table = open_table(input, rte_of(root, input))?;
+        let parts = collect(root, grouping, table);
         let size = cost::Table::of(table, input);
         close_table(table);
-        let Some((parts, columns)) = parts else { return };
+        let (parts, columns) = parts?;
         let shape = &parts.shape;
-        let rows = (*input).rows;
-        let groups = if shape.keys == 0 { 1.0 } else { (*first).rows };
         let total = size.read(columns, shape.filters)
-            + cost::group(rows, shape.keys, shape.aggregates)
+            + cost::group((*input).rows, shape.keys, shape.aggregates)
             + cost::emit(groups);
         let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
         (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
-        (*path).path.parent = output;
-        (*path).path.pathtarget = target;
+        (*path).path.parent = parent;
+        (*path).path.pathtarget = grouping.target;
         (*path).path.rows = groups;
         (*path).path.startup_cost = total - cost::emit(groups);
         (*path).path.total_cost = total;
         (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
         (*path).methods = &raw const PATH_METHODS.0;
-        (*path).custom_private = parts.to_list(having);
+        (*path).custom_private = parts.to_list(grouping.having);
         if scans_disabled() {
             disable(&raw mut (*path).path);
         }
-        pg_sys::add_path(output, path.cast());
+        Some(path.cast())
     }
 }
 
 /// Keys, aggregates and filters, and how many columns they read; `None` where one is not translated.
 unsafe fn collect(
     root: *mut pg_sys::PlannerInfo,
-    input: *mut pg_sys::RelOptInfo,
+    grouping: &Grouping,
     table: pg_sys::Relation,
-    target: *mut pg_sys::PathTarget,
-    clause: *mut pg_sys::List,
-    having: *mut pg_sys::Node,
 ) -> Option<(Parts, usize)> {
     // SAFETY: the planner's nodes are alive.
     unsafe {
-        let mut translator = Translator::new((*input).relid as i32, (*table).rd_att);
-        let mut keys: Vec<*mut pg_sys::Node> = Vec::new();
-        for clause in list::pointers::<pg_sys::SortGroupClause>(clause) {
-            let key = pg_sys::get_sortgroupclause_expr(clause, (*root).processed_tlist);
-            if keys.iter().any(|known| pg_sys::equal((*known).cast(), key.cast())) {
-                continue;
-            }
-            translator.expression_or_external(key).ok()?.key().ok()?;
-            keys.push(key);
+        let Grouping { input, keys, target, having, partial } = grouping;
+        let mut translator = Translator::new((**input).relid as i32, (*table).rd_att);
+        for key in keys {
+            translator.expression_or_external(*key).ok()?.key().ok()?;
         }
-        let outputs = list::pointers::<pg_sys::Node>((*target).exprs);
-        let mut folds = Vec::new();
-        for node in outputs.iter().copied().chain([having]) {
-            if !node.is_null() {
-                walk::aggregates(node, &mut folds);
-            }
-        }
+        let folds = folds(*target, *having, keys)?;
         for fold in &folds {
             translator.aggregate(fold.cast()).ok()?;
         }
-        let parts: Vec<_> = keys.iter().chain(&folds).copied().collect();
-        for node in outputs.iter().copied().chain([having]) {
-            if !node.is_null() && !walk::is_made_of(node, &parts) {
-                return None;
-            }
-        }
-        let filters = filters(root, input);
+        let filters = filters(root, *input);
         for filter in &filters {
             translator.expression_or_external(*filter).ok()?;
         }
-        let shape =
-            Shape { keys: keys.len(), aggregates: folds.len(), filters: filters.len(), top: None };
+        let shape = Shape {
+            keys: keys.len(),
+            aggregates: folds.len(),
+            filters: filters.len(),
+            partial: *partial,
+            top: None,
+        };
         let columns = translator.columns.len();
-        let items = keys.into_iter().chain(folds).chain(filters).collect();
-        Some((Parts { relid: (*input).relid, items, shape }, columns))
+        let items = keys.iter().copied().chain(folds).chain(filters).collect();
+        Some((Parts { relid: (**input).relid, items, shape }, columns))
+    }
+}
+
+/// The aggregates of a target and HAVING, each once; `None` where these are not made of keys and aggregates alone.
+///
+/// # Safety
+/// All are alive.
+pub unsafe fn folds(
+    target: *const pg_sys::PathTarget,
+    having: *mut pg_sys::Node,
+    keys: &[*mut pg_sys::Node],
+) -> Option<Vec<*mut pg_sys::Node>> {
+    // SAFETY: as the caller's.
+    unsafe {
+        let mut outputs = list::pointers::<pg_sys::Node>((*target).exprs);
+        outputs.extend([having].into_iter().filter(|having| !having.is_null()));
+        let mut folds = Vec::new();
+        for node in &outputs {
+            walk::aggregates(*node, &mut folds);
+        }
+        let parts: Vec<_> = keys.iter().chain(&folds).copied().collect();
+        outputs.iter().all(|node| walk::is_made_of(*node, &parts)).then_some(folds)
     }
 }
 

@@ -5,11 +5,12 @@
 //! | node | offered | plan |
 //! |---|---|---|
 //! | ColumnarScan | for each table of the access method | [`scan`] |
-//! | ColumnarAgg | for grouping, aggregation and DISTINCT right above a scan | [`aggregate`] |
+//! | ColumnarAgg | for grouping, aggregation and DISTINCT right above a scan, or a scan below an Append | [`aggregate`], [`append`] |
 //! | ColumnarTopN | for ORDER BY with a constant LIMIT above one of those | [`top`] |
 #![allow(unsafe_code)]
 
 pub mod aggregate;
+pub mod append;
 pub mod cost;
 pub mod index;
 pub mod list;

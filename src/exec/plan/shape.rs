@@ -14,6 +14,8 @@ pub struct Shape {
     pub aggregates: usize,
     /// WHERE.
     pub filters: usize,
+    /// Whether aggregates are handed out as transition states, for a node that combines them.
+    pub partial: bool,
     /// ORDER BY ... LIMIT.
     pub top: Option<Top>,
 }
@@ -46,6 +48,7 @@ impl Shape {
     /// As integers.
     pub fn encode(&self) -> Vec<i32> {
         let mut out = vec![self.keys as i32, self.aggregates as i32, self.filters as i32];
+        out.push(self.partial.into());
         if let Some(top) = &self.top {
             out.push(top.limit as i32);
             for key in &top.keys {
@@ -62,7 +65,7 @@ impl Shape {
 
     /// From integers.
     pub fn decode(integers: &[i32]) -> Self {
-        let (head, top) = integers.split_at(3);
+        let (head, top) = integers.split_at(4);
         let top = top.split_first().map(|(limit, keys)| Top {
             limit: *limit as u32,
             keys: keys
@@ -80,6 +83,7 @@ impl Shape {
             keys: head[0] as usize,
             aggregates: head[1] as usize,
             filters: head[2] as usize,
+            partial: head[3] != 0,
             top,
         }
     }
@@ -147,8 +151,8 @@ mod tests {
             nulls_first: false,
         };
         let top = Some(Top { limit: 10, keys: vec![key] });
-        for top in [None, top] {
-            let shape = Shape { keys: 1, aggregates: 2, filters: 3, top };
+        for (partial, top) in [(false, None), (true, None), (false, top)] {
+            let shape = Shape { keys: 1, aggregates: 2, filters: 3, partial, top };
             assert_eq!(Shape::decode(&shape.encode()), shape);
         }
     }

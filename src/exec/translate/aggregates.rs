@@ -1,9 +1,9 @@
 //! Aggregates that are folded over batches.
 //!
-//! Does not qualify: ORDER BY among the arguments, ordered-set aggregates, partial aggregation of core's own nodes, functions
-//! not listed here, arguments whose data is not ordered or equal as their values are.
+//! Does not qualify: ORDER BY among the arguments, ordered-set aggregates, partial aggregation but for its first step,
+//! functions not listed here, arguments whose data is not ordered or equal as their values are.
 
-use super::finish::{Finish, Spread};
+use super::finish::{Finish, Spread, Transition};
 use super::functions::function_name;
 use super::lists;
 use super::refusal::Refusal;
@@ -73,9 +73,11 @@ impl Translator {
         if !aggref.aggorder.is_null() {
             return refuse("ORDER BY among its arguments");
         }
-        if aggref.aggsplit != pg_sys::AggSplit::AGGSPLIT_SIMPLE {
-            return refuse("partial aggregation");
-        }
+        let partial = match aggref.aggsplit {
+            pg_sys::AggSplit::AGGSPLIT_SIMPLE => false,
+            pg_sys::AggSplit::AGGSPLIT_INITIAL_SERIAL if aggref.aggdistinct.is_null() => true,
+            _ => return refuse("partial aggregation"),
+        };
         if aggref.agglevelsup != 0 {
             return refuse("belongs to an outer query");
         }
@@ -103,7 +105,8 @@ impl Translator {
         if arg.value == ValueType::Text {
             arg.collation = aggref.inputcollid;
         }
-        let (kind, finish) = kind_of(function, &arg)?;
+        let (kind, finish) =
+            if partial { transition_of(function, &arg)? } else { kind_of(function, &arg)? };
         let distinct = match aggref.aggdistinct.is_null() {
             true => None,
             // PostgreSQL adds distinct floats in their order.
@@ -163,6 +166,32 @@ fn kind_of(function: Function, arg: &Typed) -> Result<(AggKind, Finish), Refusal
             (kind, finish)
         }
     })
+}
+
+/// What is folded for a transition state. Aggregates of one transition function may share a state when it is combined, so that
+/// a state is always whole: that of an average of floats has the sum of squares that a variance needs.
+fn transition_of(function: Function, arg: &Typed) -> Result<(AggKind, Finish), Refusal> {
+    let (kind, state) = match function {
+        Function::Avg(number @ Number::Int) => {
+            (AggKind::Avg(numbers(number, arg)?), Transition::Int8Pair)
+        }
+        Function::Sum(number @ Number::Int8) | Function::Avg(number @ Number::Int8) => {
+            (AggKind::Avg(numbers(number, arg)?), Transition::PolySum)
+        }
+        Function::Sum(number @ Number::Numeric) | Function::Avg(number @ Number::Numeric) => {
+            (AggKind::Avg(numbers(number, arg)?), Transition::NumericSum)
+        }
+        Function::Spread(number @ Number::Int, _) => {
+            (AggKind::Moments(numbers(number, arg)?), Transition::PolyMoments)
+        }
+        Function::Avg(number @ (Number::Float4 | Number::Float8))
+        | Function::Spread(number @ (Number::Float4 | Number::Float8), _) => {
+            (AggKind::Moments(numbers(number, arg)?), Transition::FloatMoments)
+        }
+        // The state is the result, or there is none.
+        _ => return kind_of(function, arg),
+    };
+    Ok((kind, Finish::Transition(state)))
 }
 
 /// The kind of the numbers that are summed.

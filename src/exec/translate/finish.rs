@@ -4,7 +4,7 @@
 //! its. The final functions of numeric want the state of their transition function, which is made here of N, the sum and the
 //! sum of squares by numeric_deserialize(); that and they only run where they are called as an aggregate.
 
-use super::numeric_state::serialized;
+use super::numeric_state::{self, serialized};
 use super::types::ValueType;
 use super::values;
 use columnar_exec::{Column, Scalar, numeric};
@@ -26,6 +26,23 @@ pub enum Finish {
     AvgNumeric,
     /// Of N, sum and sum of squares.
     Moments { float: bool, spread: Spread },
+    /// A transition state, for a node that combines several.
+    Transition(Transition),
+}
+
+/// Transition states that are not results, in the form in which partial aggregation hands them on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// int8[] of count and sum, as int4_avg_accum() keeps it.
+    Int8Pair,
+    /// bytea of int8_avg_serialize().
+    PolySum,
+    /// bytea of numeric_poly_serialize().
+    PolyMoments,
+    /// bytea of numeric_avg_serialize().
+    NumericSum,
+    /// float8[] of N, Sx and Sxx, as float8_accum() keeps it.
+    FloatMoments,
 }
 
 /// Variances and standard deviations.
@@ -96,7 +113,67 @@ pub fn finish(how: &Finish, columns: &[Column], row: usize) -> Option<Datum> {
             _ => None,
         },
         Finish::Moments { float, spread } => moments(*float, *spread, columns, row),
+        Finish::Transition(state) => {
+            let bytes = transition(*state, columns, row)?;
+            let (bytes, bytea) = (Scalar::Bytes(bytes.into()), ValueType::Bytes { fixed: None });
+            // SAFETY: the current context is live.
+            unsafe { values::datum_of_scalar(&bytes, &bytea, first) }
+        }
     }
+}
+
+/// A transition state without its varlena header; `None` where there was no value and the state is NULL then.
+fn transition(state: Transition, columns: &[Column], row: usize) -> Option<Vec<u8>> {
+    use Transition as State;
+    let value = |column: usize| columns[column].get(row);
+    match state {
+        State::Int8Pair => {
+            let Scalar::Int(count) = value(1) else { return None };
+            let sum = if let Scalar::Decimal(sum, _) = value(0) { sum as i64 } else { 0 };
+            Some(array(pg_sys::INT8OID, &[count.to_ne_bytes(), sum.to_ne_bytes()]))
+        }
+        State::FloatMoments => {
+            let Scalar::Int(count) = value(0) else { return None };
+            let float = |column| if let Scalar::Float(of) = value(column) { of } else { 0.0 };
+            let fields = [count as f64, float(1), float(2)].map(f64::to_ne_bytes);
+            Some(array(pg_sys::FLOAT8OID, &fields))
+        }
+        State::PolySum => match (value(0), value(1)) {
+            (Scalar::Decimal(sum, _), Scalar::Int(count)) if count > 0 => {
+                Some(numeric_state::poly(count, &[sum]))
+            }
+            _ => None,
+        },
+        State::PolyMoments => match (value(0), value(1), value(2)) {
+            (Scalar::Int(count), Scalar::Decimal(sum, _), Scalar::Decimal(squares, _))
+                if count > 0 =>
+            {
+                Some(numeric_state::poly(count, &[sum, squares]))
+            }
+            _ => None,
+        },
+        State::NumericSum => match (value(0), value(1)) {
+            (Scalar::Decimal(sum, scale), Scalar::Int(count)) if count > 0 => {
+                Some(numeric_state::sum(count, (sum, scale)))
+            }
+            _ => None,
+        },
+    }
+}
+
+/// An array of one dimension and no NULL, of values of eight bytes, without its varlena header (utils/array.h).
+fn array(element: Oid, values: &[[u8; 8]]) -> Vec<u8> {
+    const DIMENSIONS: i32 = 1;
+    const NULLS: i32 = 0;
+    const LOWER_BOUND: i32 = 1;
+    let mut out = Vec::with_capacity(20 + values.len() * 8);
+    out.extend_from_slice(&DIMENSIONS.to_ne_bytes());
+    out.extend_from_slice(&NULLS.to_ne_bytes());
+    out.extend_from_slice(&element.to_u32().to_ne_bytes());
+    out.extend_from_slice(&(values.len() as i32).to_ne_bytes());
+    out.extend_from_slice(&LOWER_BOUND.to_ne_bytes());
+    values.iter().for_each(|value| out.extend_from_slice(value));
+    out
 }
 
 /// Raises an error of 22003.

@@ -1,16 +1,41 @@
-//! The transition state of numeric's aggregates as numeric_serialize() sends it between processes (numeric.c).
+//! Transition states of numeric's aggregates as their functions send them between processes (numeric.c).
+
+use columnar_exec::numeric;
 
 /// What numeric_serialize() gives for a state without NaN and infinities.
 pub fn serialized(count: i64, sum: (i128, u8), squares: (i128, u8)) -> Vec<u8> {
     let mut out = count.to_be_bytes().to_vec();
     put_number(&mut out, sum);
     put_number(&mut out, squares);
-    // maxScale and maxScaleCount serve moving aggregates only.
-    out.extend_from_slice(&i32::from(sum.1).to_be_bytes());
-    out.extend_from_slice(&count.to_be_bytes());
-    // Counts of NaN, infinity and -infinity.
-    out.extend_from_slice(&[0; 24]);
+    put_counts(&mut out, count, sum.1, 0);
     out
+}
+
+/// What numeric_avg_serialize() gives for the sum of so many values, of which NaN makes the sum NaN.
+pub fn sum(count: i64, (sum, scale): (i128, u8)) -> Vec<u8> {
+    // N counts what is added up. With one NaN among the values the rest is of no account.
+    let (numbers, nans, sum) = if sum == numeric::NAN { (0, count, 0) } else { (count, 0, sum) };
+    let mut out = numbers.to_be_bytes().to_vec();
+    put_number(&mut out, (sum, scale));
+    put_counts(&mut out, numbers, scale, nans);
+    out
+}
+
+/// What int8_avg_serialize() gives for a sum, and numeric_poly_serialize() for a sum and a sum of squares.
+pub fn poly(count: i64, sums: &[i128]) -> Vec<u8> {
+    let mut out = count.to_be_bytes().to_vec();
+    sums.iter().for_each(|sum| put_number(&mut out, (*sum, 0)));
+    out
+}
+
+/// The end of a state of numeric.
+fn put_counts(out: &mut Vec<u8>, count: i64, scale: u8, nans: i64) {
+    // maxScale and maxScaleCount serve moving aggregates only.
+    out.extend_from_slice(&i32::from(scale).to_be_bytes());
+    out.extend_from_slice(&count.to_be_bytes());
+    out.extend_from_slice(&nans.to_be_bytes());
+    // Counts of infinity and -infinity.
+    out.extend_from_slice(&[0; 16]);
 }
 
 /// numericvar_serialize(): number of digits, weight, sign, dscale, digits.
@@ -74,5 +99,23 @@ mod tests {
         // N, two numbers of two digits each, scale and its count, three counts.
         assert_eq!(state.len(), 8 + 20 + 20 + 4 + 8 + 24);
         assert_eq!(state[48..52], 2i32.to_be_bytes());
+    }
+
+    #[test]
+    fn sums_have_their_fields() {
+        let state = sum(3, (600, 2));
+        assert_eq!(state.len(), 8 + 20 + 4 + 8 + 24);
+        assert_eq!(state[..8], 3i64.to_be_bytes());
+        assert_eq!(state[28..32], 2i32.to_be_bytes());
+        assert_eq!(state[32..40], 3i64.to_be_bytes());
+        assert_eq!(state[40..], [0; 24]);
+        let nan = sum(3, (numeric::NAN, 2));
+        assert_eq!(nan[..8], [0; 8]);
+        assert_eq!(nan[nan.len() - 24..nan.len() - 16], 3i64.to_be_bytes());
+        assert_eq!(poly(2, &[-10_001]).len(), 8 + 20);
+        assert_eq!(
+            poly(2, &[3, 5])[8..],
+            [poly(0, &[3])[8..].to_vec(), poly(0, &[5])[8..].to_vec()].concat()
+        );
     }
 }
