@@ -208,10 +208,15 @@ impl<'a> Run<'a> {
             );
             println!("{}", arms::plan(world, &query, &whole, Arm::Vectorized));
         }
-        let verdicts = [
-            (Arm::Vectorized, judge(&heap, &vectorized, &rules)),
-            (Arm::Plain, judge(&heap, &plain, &rules)),
-        ];
+        // Where workers cost nothing, a nested loop may start them anew for each row.
+        let free_workers = settings.contains("parallel_setup_cost = '0'");
+        let verdict = |arm: &Outcome| match arm {
+            Outcome::Failed { state, .. } if state == "57014" && free_workers => {
+                Verdict::Inconclusive
+            }
+            _ => judge(&heap, arm, &rules),
+        };
+        let verdicts = [(Arm::Vectorized, verdict(&vectorized)), (Arm::Plain, verdict(&plain))];
         let has = |wanted: &Verdict| verdicts.iter().any(|(_, v)| v == wanted);
         self.tally.equal_errors += u64::from(has(&Verdict::SameError));
         self.tally.free_errors += u64::from(has(&Verdict::FreeError));
