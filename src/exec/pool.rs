@@ -5,6 +5,7 @@
 
 use crate::threads::SignalsBlocked;
 use columnar_exec::ExecError;
+use columnar_exec::agg::{SpilledGroups, spill_largest};
 use columnar_exec::pipeline::{Morsel, Outcome, Pipeline, State, Worker};
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -22,8 +23,8 @@ const POLL: Duration = Duration::from_millis(10);
 pub enum Reply {
     /// A morsel went so far.
     Outcome(Result<Outcome, ExecError>),
-    /// Groups that outgrew their share of memory, by partition.
-    Spilled(Vec<Vec<u8>>),
+    /// Groups that outgrew their share of memory.
+    Spilled(SpilledGroups),
     /// All morsels are done; what the thread gathered.
     Finished(State),
     /// The thread panicked.
@@ -173,8 +174,9 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Se
             let outcome = worker.process(morsel);
             drop(replies.send(Reply::Outcome(outcome)));
             match spill(&mut worker.state, limit) {
-                Ok(None) => {}
-                Ok(Some(partitions)) => drop(replies.send(Reply::Spilled(partitions))),
+                Ok(spilled) => {
+                    spilled.into_iter().for_each(|set| drop(replies.send(Reply::Spilled(set))));
+                }
                 Err(error) => drop(replies.send(Reply::Outcome(Err(error)))),
             }
         }
@@ -191,13 +193,10 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Se
     }
 }
 
-/// Serializes a worker's groups if they have outgrown their share of memory.
-pub fn spill(state: &mut State, limit: SpillLimit) -> Result<Option<Vec<Vec<u8>>>, ExecError> {
-    let State::Aggregate(groups) = state else { return Ok(None) };
-    if groups.memory_size() <= limit.bytes {
-        return Ok(None);
+/// Serializes a worker's groups, those of the largest grouping sets first, if they have outgrown their share of memory.
+pub fn spill(state: &mut State, limit: SpillLimit) -> Result<Vec<SpilledGroups>, ExecError> {
+    match state {
+        State::Aggregate(tables) => spill_largest(tables, limit.bytes, limit.partitions),
+        _ => Ok(Vec::new()),
     }
-    let mut partitions = vec![Vec::new(); limit.partitions];
-    groups.spill(1, &mut partitions)?;
-    Ok(Some(partitions))
 }

@@ -5,8 +5,9 @@ use super::pool::{self, Pool, Reply, SpillLimit};
 use super::source::Reader;
 use super::spill::Spill;
 use crate::threads;
-use columnar_exec::External;
-use columnar_exec::pipeline::{Morsel, Outcome, Pipeline, RowBlock, State, Worker};
+use columnar_exec::agg::SpilledGroups;
+use columnar_exec::pipeline::{Morsel, Outcome, Pipeline, RowBlock, Sink, State, Worker};
+use columnar_exec::{ExecError, External};
 use pgrx::pg_sys;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ const ROWS_FOR_THREADS: u64 = 50_000;
 const DEPTH: usize = 4;
 /// What a worker's groups may take whatever the settings are: less would be little more than the buffers of one batch.
 const LEAST_MEMORY: usize = 2 << 20;
+/// The same for each grouping set but the first: the buffers of its table.
+const LEAST_SET_MEMORY: usize = 256 << 10;
 /// Partitions of a spill.
 const PARTITIONS: usize = 32;
 
@@ -34,10 +37,15 @@ pub struct Run {
     depth: usize,
     exhausted: bool,
     finished: Vec<State>,
-    pub spill: Option<Spill>,
+    /// Groups on files, by grouping set; shorter where later sets have none.
+    pub spills: Vec<Option<Spill>>,
     /// Bytes written to temporary files.
     pub spilled: u64,
     limit: SpillLimit,
+    /// Whether something else does the work where batches cannot hold a value.
+    pub replaceable: bool,
+    /// Whether that came to pass.
+    given_up: bool,
     /// Threads that the settings allow.
     allowed: usize,
     /// Threads used.
@@ -67,10 +75,13 @@ impl Run {
         // SAFETY: reads settings.
         #[allow(unsafe_code)]
         let memory = unsafe { pg_sys::get_hash_memory_limit() };
-        let limit = SpillLimit {
-            bytes: (memory / wanted.max(1)).max(LEAST_MEMORY),
-            partitions: PARTITIONS,
+        let sets = match &pipeline.sink {
+            Sink::Aggregate { sets, .. } => sets.len(),
+            _ => 1,
         };
+        let least = LEAST_MEMORY + sets.saturating_sub(1) * LEAST_SET_MEMORY;
+        let limit =
+            SpillLimit { bytes: (memory / wanted.max(1)).max(least), partitions: PARTITIONS };
         let turn = reader.next_sequence();
         Self {
             reader,
@@ -82,9 +93,11 @@ impl Run {
             depth: 0,
             exhausted: false,
             finished: Vec::new(),
-            spill: None,
+            spills: Vec::new(),
             spilled: 0,
             limit,
+            replaceable: false,
+            given_up: false,
             allowed: wanted,
             threads: 0,
         }
@@ -132,14 +145,28 @@ impl Run {
         }
     }
 
-    /// Has all rows worked on and gives what the workers gathered; groups may also lie in [`Run::spill`].
-    pub fn gather(&mut self) -> Vec<State> {
+    /// Has all rows worked on and gives what the workers gathered; groups may also lie in [`Run::spills`]. `None` where
+    /// batches cannot hold a value, if the run is replaceable.
+    pub fn gather(&mut self) -> Option<Vec<State>> {
+        self.gather_states();
+        if self.given_up {
+            // Threads end, and nothing of their work is kept.
+            self.engine = Engine::Idle(None);
+            self.spills.clear();
+            self.finished.clear();
+            return None;
+        }
+        Some(core::mem::take(&mut self.finished))
+    }
+
+    fn gather_states(&mut self) {
         while self.advance() {
             // Nothing comes out but the states.
             self.ready.clear();
         }
         self.set_out();
-        self.finished.extend(self.reader.take_summaries().map(State::Aggregate));
+        let summaries = self.reader.take_summaries();
+        self.finished.extend(summaries.map(|folded| State::Aggregate(vec![folded])));
         match &mut self.engine {
             Engine::Idle(_) => {}
             Engine::Here(worker) => {
@@ -149,7 +176,7 @@ impl Run {
             Engine::Threads(pool) => {
                 pool.close();
                 let mut left = self.threads;
-                while left > 0 {
+                while left > 0 && !self.given_up {
                     let Engine::Threads(pool) = &self.engine else { break };
                     let reply = pool.wait();
                     if let Some(state) = self.take(reply) {
@@ -159,11 +186,13 @@ impl Run {
                 }
             }
         }
-        core::mem::take(&mut self.finished)
     }
 
     /// Does some work; false when all is done.
     fn advance(&mut self) -> bool {
+        if self.given_up {
+            return false;
+        }
         if let Engine::Here(_) | Engine::Idle(_) = self.engine {
             let Some(morsel) = self.reader.next_morsel() else { return false };
             self.set_out();
@@ -214,11 +243,15 @@ impl Run {
     fn work_here(&mut self, mut morsel: Morsel) {
         loop {
             let Engine::Here(worker) = &mut self.engine else { return };
-            let outcome = worker.process(morsel).unwrap_or_else(|e| error::raise(&self.reader, &e));
-            match pool::spill(&mut worker.state, self.limit) {
-                Ok(None) => {}
-                Ok(Some(partitions)) => self.write_spill(partitions),
-                Err(e) => error::raise(&self.reader, &e),
+            let outcome = worker.process(morsel);
+            let spilled = pool::spill(&mut worker.state, self.limit);
+            let outcome = match outcome {
+                Ok(outcome) => outcome,
+                Err(e) => return self.fail(&e),
+            };
+            match spilled {
+                Ok(spilled) => spilled.into_iter().for_each(|set| self.write_spill(set)),
+                Err(e) => return self.fail(&e),
             }
             match outcome {
                 Outcome::Wanting(wanting) => {
@@ -240,12 +273,20 @@ impl Run {
                 self.in_flight -= 1;
                 self.settle(outcome);
             }
-            Reply::Outcome(Err(e)) => error::raise(&self.reader, &e),
-            Reply::Spilled(partitions) => self.write_spill(partitions),
+            Reply::Outcome(Err(e)) => self.fail(&e),
+            Reply::Spilled(set) => self.write_spill(set),
             Reply::Finished(state) => return Some(state),
             Reply::Panicked(message) => error::panicked(&message),
         }
         None
+    }
+
+    /// Raises an error, or gives the work up.
+    fn fail(&mut self, error: &ExecError) {
+        if !self.replaceable || *error != ExecError::Unsupported {
+            error::raise(&self.reader, error);
+        }
+        self.given_up = true;
     }
 
     fn settle(&mut self, outcome: Outcome) {
@@ -262,8 +303,12 @@ impl Run {
         }
     }
 
-    fn write_spill(&mut self, partitions: Vec<Vec<u8>>) {
-        self.spill.get_or_insert_with(|| Spill::new(PARTITIONS)).write(&partitions);
+    fn write_spill(&mut self, groups: SpilledGroups) {
+        if self.spills.len() <= groups.set {
+            self.spills.resize_with(groups.set + 1, || None);
+        }
+        let spill = self.spills[groups.set].get_or_insert_with(|| Spill::new(PARTITIONS));
+        spill.write(&groups.partitions);
     }
 
     /// The limit on a worker's groups.

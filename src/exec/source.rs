@@ -240,8 +240,8 @@ impl Reader {
     /// Lets metadata answer for rows where it can, for a pipeline that allows it. The rows it answers for are not handed out.
     pub fn set_summaries(&mut self, pipeline: &Pipeline) {
         self.summaries = match (&pipeline.sink, SummaryPlan::of(pipeline)) {
-            (Sink::Aggregate { spec, .. }, Some(plan)) => {
-                Some(Summaries { plan, folded: Aggregator::new(Arc::clone(spec)) })
+            (Sink::Aggregate { sets, .. }, Some(plan)) => {
+                Some(Summaries { plan, folded: Aggregator::new(Arc::clone(&sets[0].spec)) })
             }
             _ => None,
         };
@@ -462,7 +462,14 @@ impl Reader {
                 self.tried += 1;
                 self.pending.insert(sequence, Pending { opened, start });
             }
-            return Some(Morsel { sequence, batch, selection, filtered: false, complete: !lazy });
+            return Some(Morsel {
+                sequence,
+                batch,
+                selection,
+                filtered: false,
+                complete: !lazy,
+                unfiltered: false,
+            });
         }
     }
 
@@ -603,6 +610,13 @@ impl Reader {
             kinds: Arc::clone(&self.kinds),
             table_columns: Arc::clone(&self.table_columns),
         };
-        Some(Morsel { sequence, batch, selection: None, filtered: false, complete: true })
+        Some(Morsel {
+            sequence,
+            batch,
+            selection: None,
+            filtered: false,
+            complete: true,
+            unfiltered: false,
+        })
     }
 }

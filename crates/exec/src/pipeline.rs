@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agg::{Aggregator, GroupSpec};
+use crate::agg::{Aggregator, GroupingSet};
 use crate::batch::{Batch, Context, External};
 use crate::column::{Column, Scalar};
 use crate::datum::{DatumColumn, DatumKind};
@@ -39,7 +39,8 @@ pub enum Sink {
     Rows(Vec<(usize, DatumKind)>),
     /// Into groups.
     Aggregate {
-        spec: Arc<GroupSpec>,
+        sets: Vec<GroupingSet>,
+        /// Of all sets; each is evaluated once a batch.
         keys: Vec<Expr>,
         args: Vec<Option<Expr>>,
         conditions: Vec<Option<Expr>>,
@@ -135,6 +136,8 @@ pub struct Morsel {
     pub filtered: bool,
     /// Whether the columns of the sink are there.
     pub complete: bool,
+    /// Whether the filters met a value that they cannot hold, so that whoever takes the rows is to filter them.
+    pub unfiltered: bool,
 }
 
 /// Rows that a scan hands out.
@@ -148,6 +151,8 @@ pub struct RowBlock {
     pub places: Option<Arc<Vec<u32>>>,
     /// Datums in the order of [`Sink::Rows`].
     pub columns: Vec<DatumColumn>,
+    /// Of rows that are still to be filtered: the columns that the filters read, with their numbers.
+    pub unfiltered: Option<Vec<(usize, Column)>>,
 }
 
 /// What became of a morsel.
@@ -166,8 +171,8 @@ pub enum Outcome {
 pub enum State {
     /// Nothing: rows were handed out.
     Rows,
-    /// Groups.
-    Aggregate(Aggregator),
+    /// The groups of each grouping set.
+    Aggregate(Vec<Aggregator>),
     /// The best rows.
     TopN(TopN),
 }
@@ -187,7 +192,7 @@ impl<'a> Worker<'a> {
     pub fn new(pipeline: Arc<Pipeline>, external: Option<&'a mut dyn External>) -> Self {
         let state = match &pipeline.sink {
             Sink::Rows(_) => State::Rows,
-            Sink::Aggregate { spec, .. } => State::Aggregate(Aggregator::new(Arc::clone(spec))),
+            Sink::Aggregate { sets, .. } => State::Aggregate(GroupingSet::tables(sets)),
             Sink::TopN { order, limit, .. } => State::TopN(TopN::new(order.clone(), *limit)),
         };
         let context = Context { params: pipeline.params.clone(), external, ..Context::default() };
@@ -197,16 +202,22 @@ impl<'a> Worker<'a> {
 
     /// Takes a morsel as far as its columns allow.
     pub fn process(&mut self, morsel: Morsel) -> Result<Outcome, ExecError> {
-        let Morsel { sequence, batch: stored, selection, filtered, complete } = morsel;
+        let Morsel { sequence, batch: stored, selection, filtered, complete, mut unfiltered } =
+            morsel;
         let columns = stored.columns.len();
         let mut batch = Batch::new(&stored, columns, stored.rows, selection);
         if !filtered {
-            filter::apply(
-                &self.pipeline.filters,
-                &mut batch,
-                &mut self.context,
-                &mut self.removed,
-            )?;
+            let before = batch.selection().cloned();
+            let filters = &self.pipeline.filters;
+            match filter::apply(filters, &mut batch, &mut self.context, &mut self.removed) {
+                Err(ExecError::Unsupported) if matches!(self.pipeline.sink, Sink::Rows(_)) => {
+                    self.removed.fill(0);
+                    unfiltered = true;
+                    let all = before.map(Arc::unwrap_or_clone);
+                    batch = Batch::new(&stored, columns, stored.rows, all);
+                }
+                applied => applied?,
+            }
             for (local, all) in self.removed.iter_mut().zip(&self.pipeline.removed) {
                 all.fetch_add(std::mem::take(local), Ordering::Relaxed);
             }
@@ -223,9 +234,14 @@ impl<'a> Worker<'a> {
                 }
             }
             let selection = selection.map(Arc::unwrap_or_clone);
-            let morsel =
-                Morsel { sequence, batch: stored, selection, filtered: true, complete: false };
-            return Ok(Outcome::Wanting(morsel));
+            return Ok(Outcome::Wanting(Morsel {
+                sequence,
+                batch: stored,
+                selection,
+                filtered: true,
+                complete: false,
+                unfiltered,
+            }));
         }
         let pipeline = Arc::clone(&self.pipeline);
         match (&pipeline.sink, &mut self.state) {
@@ -235,14 +251,21 @@ impl<'a> Worker<'a> {
                     .map(|(column, kind)| Ok(DatumColumn::new(&batch.column(*column)?, *kind)))
                     .collect::<Result<_, ExecError>>()?;
                 let places = batch.selection().cloned();
-                Ok(Outcome::Rows(RowBlock { sequence, len: batch.len(), places, columns }))
+                let read = unfiltered.then(|| pipeline.column_use().0).map(|read| {
+                    read.into_iter().map(|column| Ok((column, batch.column(column)?))).collect()
+                });
+                let unfiltered = read.transpose()?;
+                let len = batch.len();
+                Ok(Outcome::Rows(RowBlock { sequence, len, places, columns, unfiltered }))
             }
-            (Sink::Aggregate { keys, args, conditions, .. }, State::Aggregate(aggregator)) => {
+            (Sink::Aggregate { sets, keys, args, conditions }, State::Aggregate(tables)) => {
                 let context = &mut self.context;
                 let keys = evaluate_all(keys, &mut batch, context)?;
                 let conditions = evaluate_some(conditions, &mut batch, context)?;
                 let args = evaluate_args(args, &conditions, &mut batch, context)?;
-                aggregator.consume(&keys, &args, &conditions, batch.len())?;
+                for (set, table) in sets.iter().zip(tables) {
+                    set.consume(table, &keys, &args, &conditions, batch.len())?;
+                }
                 Ok(Outcome::Done(sequence))
             }
             (Sink::TopN { keys, order, .. }, State::TopN(top)) => {
@@ -312,3 +335,6 @@ fn evaluate_some(
     };
     exprs.iter().map(evaluate).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@
 
 use columnar_format::{Bound, BoundsOrder, ColumnSpec};
 
-use crate::agg::{AggKind, NumType, Summary};
+use crate::agg::{AggKind, GroupingSet, NumType, Summary};
 use crate::column::Scalar;
 use crate::expr::{ArithOp, CastTo, Expr, NumberKind};
 use crate::pipeline::{Pipeline, Sink};
@@ -87,9 +87,10 @@ struct Shift {
 impl SummaryPlan {
     /// The plan, if every aggregate of the pipeline follows from metadata.
     pub fn of(pipeline: &Pipeline) -> Option<Self> {
-        let Sink::Aggregate { spec, keys, args, conditions } = &pipeline.sink else {
+        let Sink::Aggregate { sets, keys, args, conditions } = &pipeline.sink else {
             return None;
         };
+        let [GroupingSet { spec, .. }] = &sets[..] else { return None };
         if !keys.is_empty() || !spec.keys.is_empty() || conditions.iter().any(Option::is_some) {
             return None;
         }

@@ -1,51 +1,41 @@
 //! Groups of a ColumnarAgg or ColumnarTopN: what the workers gathered, merged, then a group at a time into the scan slot.
 
+use super::core_plan::CorePlan;
+use super::keys::{Key, KeySource, OutputSet};
 use super::output::Emitter;
-use super::setup::{Key, KeySource, Setup};
+use super::setup::Setup;
 use super::state::NodeState;
+use super::tables::Tables;
 use crate::exec::error;
 use crate::exec::plan::shape::Top;
 use crate::exec::run::Run;
-use crate::exec::spill::Spill;
 use crate::exec::translate::finish::Finish;
-use crate::threads;
 use columnar_exec::ExecError;
-use columnar_exec::agg::{AggKind, Aggregator, GroupSpec, TopKey, TopSource};
-use columnar_exec::pipeline::{Sink, State};
+use columnar_exec::agg::{AggKind, Aggregator, TopKey, TopSource};
+use columnar_exec::pipeline::State;
 use columnar_exec::topn::Order;
 use core::ptr;
 use pgrx::pg_sys;
-use std::collections::VecDeque;
-use std::sync::Arc;
-
-/// Groups in all workers' tables from which on they are merged by several threads.
-const PARALLEL_MERGE: usize = 20_000;
-/// Partitions of a partition that does not fit into memory.
-const SUBPARTITIONS: usize = 16;
-/// How deep partitions are cut.
-const MAX_LEVEL: u32 = 6;
 
 /// Groups being handed out.
 pub struct Groups {
     source: Source,
-    emitter: Emitter,
     /// ORDER BY ... LIMIT, when its rows are sorted.
     sorted: Option<Sorted>,
 }
 
-/// Tables that are still to be handed out.
-struct Source {
-    spec: Arc<GroupSpec>,
-    tables: VecDeque<Aggregator>,
-    spilled: Vec<Level>,
-    limit: usize,
+/// Where groups come from.
+enum Source {
+    Batches(Box<Batches>),
+    /// Batches could not hold a value.
+    Core(CorePlan),
 }
 
-/// A level of partitions on files.
-struct Level {
-    spill: Spill,
-    next: usize,
-    depth: u32,
+/// What batches computed.
+struct Batches {
+    tables: Tables,
+    sets: Vec<OutputSet>,
+    emitter: Emitter,
 }
 
 struct Sorted {
@@ -61,28 +51,32 @@ impl Groups {
     pub unsafe fn new(node: *mut NodeState, run: &mut Run) -> Self {
         // SAFETY: as the caller's.
         unsafe {
-            let states = run.gather();
             let inner = NodeState::inner(node);
-            inner.totals.memory = states.iter().map(size).sum::<usize>().max(inner.totals.memory);
-            let mut source = Source::new(run, states);
+            let batches = run.gather().and_then(|states| {
+                inner.totals.memory =
+                    states.iter().map(size).sum::<usize>().max(inner.totals.memory);
+                match Tables::new(run, states) {
+                    Ok(tables) => Some(tables),
+                    Err(ExecError::Unsupported) if run.replaceable => None,
+                    Err(e) => error::raise_plain(&e),
+                }
+            });
             let setup = &inner.setup;
-            let finishes = setup.aggregates.iter().map(|a| a.finish).collect();
-            let params = run.pipeline().params.clone();
-            let emitter = Emitter::new(node, setup.keys.clone(), params, finishes);
-            let mut groups = match &setup.shape.top {
-                None => return Self { source, emitter, sorted: None },
-                Some(top) => {
-                    let order = native_order(top, &source.spec, setup);
-                    let sorted = sort(node, top, &order, &mut source, emitter);
-                    Self {
-                        source,
-                        emitter: Emitter::new(node, Vec::new(), Vec::new(), Vec::new()),
-                        sorted,
-                    }
+            let mut source = match batches {
+                Some(tables) => {
+                    let finishes = setup.aggregates.iter().map(|a| a.finish).collect();
+                    let emitter = Emitter::new(node, run.pipeline().params.clone(), finishes);
+                    Source::Batches(Box::new(Batches { tables, sets: setup.sets.clone(), emitter }))
+                }
+                None => {
+                    inner.totals.left_to_core += 1;
+                    Source::Core(CorePlan::start(node))
                 }
             };
-            groups.source.tables.clear();
-            groups
+            let Some(top) = &setup.shape.top else { return Self { source, sorted: None } };
+            let sorted = Some(sort(node, top, setup, &mut source));
+            source.end();
+            Self { source, sorted }
         }
     }
 
@@ -93,15 +87,25 @@ impl Groups {
     pub unsafe fn next(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
         // SAFETY: as the caller's.
         unsafe {
-            if let Some(sorted) = &self.sorted {
-                return sorted.next(slot);
+            match (&self.sorted, &mut self.source) {
+                (Some(sorted), _) => sorted.next(slot),
+                (None, Source::Core(plan)) => plan.next(slot),
+                (None, Source::Batches(batches)) => batches.next(slot),
             }
+        }
+    }
+}
+
+impl Batches {
+    unsafe fn next(&mut self, slot: *mut pg_sys::TupleTableSlot) -> bool {
+        // SAFETY: as the caller's.
+        unsafe {
             loop {
                 if self.emitter.next(slot) {
                     return true;
                 }
-                match self.source.next() {
-                    Some(table) => self.emitter.open(table, None),
+                match self.tables.next() {
+                    Some((set, table)) => self.emitter.open(&self.sets[set], table, None),
                     None => return false,
                 }
             }
@@ -109,143 +113,33 @@ impl Groups {
     }
 }
 
+impl Source {
+    /// Releases what the server gave and what was not handed out.
+    unsafe fn end(&mut self) {
+        // SAFETY: as the caller's.
+        unsafe {
+            if let Self::Batches(batches) = self {
+                batches.tables.clear();
+                batches.emitter.end();
+            }
+        }
+    }
+}
+
 fn size(state: &State) -> usize {
     match state {
-        State::Aggregate(groups) => groups.memory_size(),
+        State::Aggregate(tables) => tables.iter().map(Aggregator::memory_size).sum(),
         _ => 0,
     }
 }
 
-/// Brings the tables of all workers together: in partitions, by several threads, where they are large.
-fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> VecDeque<Aggregator> {
-    let total: usize = tables.iter().map(Aggregator::groups).sum();
-    let bytes: usize = tables.iter().map(Aggregator::memory_size).sum();
-    let distinct = spec.aggregates.iter().any(|aggregate| aggregate.distinct.is_some());
-    if tables.len() > 1 && (total >= PARALLEL_MERGE || distinct && bytes >= PARALLEL_MERGE * 16) {
-        let parts: Vec<&Aggregator> = tables.iter().collect();
-        let count = tables.len().next_power_of_two();
-        let numbers: Vec<usize> = (0..count).collect();
-        let merged = threads::map(&numbers, |&p| {
-            let mut table = Aggregator::merge_partition(&parts, p, count)?;
-            if spec.keys.is_empty() {
-                // One group: the partitions are of the values of DISTINCT aggregates.
-                table.close();
-            }
-            Ok(table)
-        });
-        tables = merged
-            .into_iter()
-            .map(|table| table.unwrap_or_else(|e: ExecError| error::raise_plain(&e)))
-            .collect();
-        if !spec.keys.is_empty() {
-            return tables.into();
-        }
-    }
-    tables.sort_by_key(Aggregator::groups);
-    let mut all = tables.pop();
-    if let Some(all) = &mut all {
-        for table in tables {
-            all.merge(table).unwrap_or_else(|e| error::raise_plain(&e));
-        }
-    }
-    all.into_iter().collect()
-}
-
-impl Source {
-    fn new(run: &mut Run, states: Vec<State>) -> Self {
-        let Sink::Aggregate { spec, .. } = &run.pipeline().sink else {
-            panic!("an aggregating node has another sink");
-        };
-        let spec = Arc::clone(spec);
-        let tables: Vec<Aggregator> = states
-            .into_iter()
-            .filter_map(|state| match state {
-                State::Aggregate(table) => Some(table),
-                _ => None,
-            })
-            .collect();
-        let limit = run.limit().bytes;
-        if let Some(mut spill) = run.spill.take() {
-            for mut table in tables {
-                let mut partitions = vec![Vec::new(); spill.partitions()];
-                table.spill(1, &mut partitions).unwrap_or_else(|e| error::raise_plain(&e));
-                spill.write(&partitions);
-            }
-            let bytes = spill.bytes;
-            let level = Level { spill, next: 0, depth: 1 };
-            run.spilled = bytes;
-            return Self { spec, tables: VecDeque::new(), spilled: vec![level], limit };
-        }
-        Self { tables: merge(&spec, tables), spec, spilled: Vec::new(), limit }
-    }
-
-    /// The next table.
-    fn next(&mut self) -> Option<Aggregator> {
-        if let Some(table) = self.tables.pop_front() {
-            return Some(table);
-        }
-        if !self.spec.keys.is_empty() {
-            return self.next_spilled();
-        }
-        // One group: what was spilled are values of DISTINCT aggregates, each partition by itself distinct.
-        let mut all = self.next_spilled()?;
-        all.close();
-        while let Some(mut table) = self.next_spilled() {
-            table.close();
-            all.merge(table).unwrap_or_else(|e| error::raise_plain(&e));
-        }
-        Some(all)
-    }
-
-    /// The next table from files.
-    fn next_spilled(&mut self) -> Option<Aggregator> {
-        loop {
-            let level = self.spilled.last_mut()?;
-            if level.next == level.spill.partitions() {
-                self.spilled.pop();
-                continue;
-            }
-            let (partition, depth) = (level.next, level.depth);
-            level.next += 1;
-            let mut table = Aggregator::new(Arc::clone(&self.spec));
-            let mut deeper: Option<Spill> = None;
-            let limit = if depth < MAX_LEVEL { self.limit } else { usize::MAX };
-            level.spill.read(partition, |bytes| {
-                pgrx::check_for_interrupts!();
-                table.absorb(bytes).unwrap_or_else(|e| error::raise_plain(&e));
-                if table.memory_size() > limit && table.groups() >= SUBPARTITIONS {
-                    write(
-                        deeper.get_or_insert_with(|| Spill::new(SUBPARTITIONS)),
-                        &mut table,
-                        depth + 1,
-                    );
-                }
-            });
-            match deeper {
-                None if table.groups() == 0 => {}
-                None => return Some(table),
-                Some(mut spill) => {
-                    write(&mut spill, &mut table, depth + 1);
-                    self.spilled.push(Level { spill, next: 0, depth: depth + 1 });
-                }
-            }
-        }
-    }
-}
-
-fn write(spill: &mut Spill, table: &mut Aggregator, level: u32) {
-    let mut partitions = vec![Vec::new(); spill.partitions()];
-    table.spill(level, &mut partitions).unwrap_or_else(|e| error::raise_plain(&e));
-    spill.write(&partitions);
-}
-
-/// The leading sort keys that can be compared as the tables hold them.
-fn native_order(top: &Top, spec: &GroupSpec, setup: &Setup) -> Vec<TopKey> {
-    let keys = setup.keys.len();
+/// The leading sort keys that can be compared as the tables of a grouping set hold them.
+fn native_order(top: &Top, set: &OutputSet, setup: &Setup) -> Vec<TopKey> {
+    let keys = set.columns.len();
     let mut order = Vec::new();
     for key in &top.keys {
         let source = if key.column < keys {
-            match &setup.keys[key.column] {
+            match &set.columns[key.column] {
                 Key { source: KeySource::Table(at), ordered: true, .. } => TopSource::Key(*at),
                 // It orders nothing.
                 Key { source: KeySource::Constant(_), .. } => continue,
@@ -254,7 +148,7 @@ fn native_order(top: &Top, spec: &GroupSpec, setup: &Setup) -> Vec<TopKey> {
         } else {
             let at = key.column - keys;
             let comparable = matches!(
-                spec.aggregates[at].kind,
+                setup.aggregates[at].spec.kind,
                 AggKind::CountStar
                     | AggKind::Count
                     | AggKind::Sum(_)
@@ -274,13 +168,7 @@ fn native_order(top: &Top, spec: &GroupSpec, setup: &Setup) -> Vec<TopKey> {
 }
 
 /// Sorts the groups that can be among the first, and gives those that pass HAVING.
-unsafe fn sort(
-    node: *mut NodeState,
-    top: &Top,
-    order: &[TopKey],
-    source: &mut Source,
-    mut emitter: Emitter,
-) -> Option<Sorted> {
+unsafe fn sort(node: *mut NodeState, top: &Top, setup: &Setup, source: &mut Source) -> Sorted {
     // SAFETY: the node is running; the sort lives in the query's memory context.
     unsafe {
         let css = &raw mut (*node).css;
@@ -309,26 +197,40 @@ unsafe fn sort(
         pg_sys::MemoryContextSwitchTo(old);
         let having = (*css).ss.ps.qual;
         let econtext = (*css).ss.ps.ps_ExprContext;
-        while let Some(table) = source.next() {
-            // HAVING may remove any group, so that none can be left out before.
-            let first = (having.is_null() && !order.is_empty())
-                .then(|| table.top(order, top.limit as usize));
-            emitter.open(table, first);
-            while emitter.next(slot) {
-                if !having.is_null() {
-                    (*econtext).ecxt_scantuple = slot;
-                    let passes = pg_sys::ExecQual(having, econtext);
-                    pg_sys::MemoryContextReset((*econtext).ecxt_per_tuple_memory);
-                    if !passes {
-                        continue;
+        let put = |slot: *mut pg_sys::TupleTableSlot| {
+            if !having.is_null() {
+                (*econtext).ecxt_scantuple = slot;
+                let passes = pg_sys::ExecQual(having, econtext);
+                pg_sys::MemoryContextReset((*econtext).ecxt_per_tuple_memory);
+                if !passes {
+                    return;
+                }
+            }
+            pg_sys::tuplesort_puttupleslot(state, slot);
+        };
+        match source {
+            Source::Core(plan) => {
+                while plan.next(slot) {
+                    put(slot);
+                }
+            }
+            Source::Batches(batches) => {
+                let Batches { tables, sets, emitter } = &mut **batches;
+                while let Some((set, table)) = tables.next() {
+                    let set = &sets[set];
+                    let order = native_order(top, set, setup);
+                    // HAVING may remove any group, so that none can be left out before.
+                    let first = (having.is_null() && !order.is_empty())
+                        .then(|| table.top(&order, top.limit as usize));
+                    emitter.open(set, table, first);
+                    while emitter.next(slot) {
+                        put(slot);
                     }
                 }
-                pg_sys::tuplesort_puttupleslot(state, slot);
             }
         }
         pg_sys::tuplesort_performsort(state);
-        emitter.end();
-        Some(Sorted { state, slot: sorted_slot })
+        Sorted { state, slot: sorted_slot }
     }
 }
 
@@ -380,7 +282,7 @@ impl Groups {
             if let Some(sorted) = self.sorted.take() {
                 sorted.end();
             }
-            self.emitter.end();
+            self.source.end();
         }
     }
 }

@@ -44,10 +44,13 @@ pub unsafe fn explain(
                 pg_sys::ExplainPropertyText(name.as_ptr(), value.as_ptr(), es);
             }
             let keys = setup.shape.keys;
-            if keys > 0 {
+            if !setup.shape.sets.is_empty() {
+                let keys: Vec<String> = items[..keys].iter().map(|key| show(*key)).collect();
+                grouping_sets(es, &setup.shape.sets, &keys);
+            } else if keys > 0 {
                 list_of(es, c"Group Key", items[..keys].iter().map(|key| show(*key)));
             }
-            let filters = &items[keys + setup.shape.aggregates..];
+            let filters = &items[setup.shape.computed_columns()..];
             if !filters.is_empty() {
                 list_of(es, c"Columnar Filter", filters.iter().map(|filter| show(*filter)));
             }
@@ -75,6 +78,29 @@ pub unsafe fn explain(
         if (*es).analyze {
             analyzed(node, es);
         }
+    }
+}
+
+/// A line for each grouping set, as core shows them.
+unsafe fn grouping_sets(es: *mut pg_sys::ExplainState, sets: &[Vec<usize>], keys: &[String]) {
+    // SAFETY: the explain state is alive.
+    unsafe {
+        let (group, keys_name) = (c"Grouping Sets".as_ptr(), c"Hash Keys".as_ptr());
+        pg_sys::ExplainOpenGroup(group, group, false, es);
+        for set in sets {
+            let text = (*es).format == pg_sys::ExplainFormat::EXPLAIN_FORMAT_TEXT;
+            pg_sys::ExplainOpenGroup(c"Grouping Set".as_ptr(), core::ptr::null(), true, es);
+            pg_sys::ExplainOpenGroup(keys_name, keys_name, false, es);
+            if set.is_empty() && text {
+                pg_sys::ExplainPropertyText(c"Group Key".as_ptr(), c"()".as_ptr(), es);
+            } else {
+                let names = strings(set.iter().map(|&key| keys[key].clone()));
+                pg_sys::ExplainPropertyListNested(c"Hash Key".as_ptr(), names, es);
+            }
+            pg_sys::ExplainCloseGroup(keys_name, keys_name, false, es);
+            pg_sys::ExplainCloseGroup(c"Grouping Set".as_ptr(), core::ptr::null(), true, es);
+        }
+        pg_sys::ExplainCloseGroup(group, group, false, es);
     }
 }
 
@@ -125,6 +151,9 @@ unsafe fn analyzed(node: *mut NodeState, es: *mut pg_sys::ExplainState) {
         integer(es, c"Threads", totals.threads as i64);
         if (*node).kind != Kind::Scan {
             kilobytes(es, c"Hash Memory", totals.memory as u64);
+            if totals.left_to_core > 0 {
+                integer(es, c"Left to PostgreSQL", totals.left_to_core as i64);
+            }
             if totals.spilled > 0 {
                 kilobytes(es, c"Spilled", totals.spilled);
             }
@@ -138,11 +167,18 @@ unsafe fn analyzed(node: *mut NodeState, es: *mut pg_sys::ExplainState) {
 unsafe fn list_of(es: *mut pg_sys::ExplainState, name: &CStr, items: impl Iterator<Item = String>) {
     // SAFETY: the explain state is alive; strings are copied into the current memory context.
     unsafe {
-        let items = items.map(|item| {
+        pg_sys::ExplainPropertyList(name.as_ptr(), strings(items), es);
+    }
+}
+
+/// A list of C strings, in the current memory context.
+unsafe fn strings(items: impl Iterator<Item = String>) -> *mut pg_sys::List {
+    // SAFETY: strings are copied into the current memory context.
+    unsafe {
+        list::of_pointers(items.map(|item| {
             let bytes = std::ffi::CString::new(item).unwrap_or_default();
             pg_sys::pstrdup(bytes.as_ptr())
-        });
-        pg_sys::ExplainPropertyList(name.as_ptr(), list::of_pointers(items), es);
+        }))
     }
 }
 

@@ -6,14 +6,18 @@
 
 mod aggregate;
 mod by_tid;
+mod core_plan;
 mod explain;
 mod external;
+mod keys;
 mod methods;
 mod output;
 mod parallel;
 mod scan;
 mod setup;
 mod state;
+mod tables;
+mod unfiltered;
 mod winners;
 
 pub use methods::{aggregate_methods, define_setting, scan_methods, top_methods};

@@ -1,6 +1,6 @@
 //! Groups of a table as rows of the scan slot, some hundred at a time.
 
-use super::setup::{Key, KeySource};
+use super::keys::{Key, KeySource, OutputSet};
 use super::state::NodeState;
 use crate::exec::error;
 use crate::exec::translate::finish::{Finish, finish};
@@ -9,18 +9,22 @@ use columnar_exec::agg::Aggregator;
 use columnar_exec::datum::DatumColumn;
 use columnar_exec::{Batch, Column, ColumnSource, Context, ExecError, Scalar};
 use pgrx::pg_sys;
+use std::rc::Rc;
 
 /// Groups made into datums at once.
 const CHUNK: usize = 512;
 
 /// Hands groups out.
 pub struct Emitter {
-    keys: Vec<Key>,
+    /// What comes before the aggregates.
+    columns: Rc<[Key]>,
     params: Vec<Scalar>,
     finishes: Vec<Finish>,
     /// Memory of the results of one chunk.
     context: pg_sys::MemoryContext,
     table: Option<Aggregator>,
+    /// How often the groups are still to be handed out after this time.
+    repeats: usize,
     /// Groups to hand out, ascending; `None` for all.
     chosen: Option<Vec<u32>>,
     /// The next group, or place in `chosen`.
@@ -42,12 +46,7 @@ impl Emitter {
     ///
     /// # Safety
     /// `node` is running.
-    pub unsafe fn new(
-        node: *mut NodeState,
-        keys: Vec<Key>,
-        params: Vec<Scalar>,
-        finishes: Vec<Finish>,
-    ) -> Self {
+    pub unsafe fn new(node: *mut NodeState, params: Vec<Scalar>, finishes: Vec<Finish>) -> Self {
         // SAFETY: as the caller's.
         let context = unsafe {
             pg_sys::AllocSetContextCreateInternal(
@@ -59,19 +58,22 @@ impl Emitter {
             )
         };
         Self {
-            keys,
+            columns: Rc::new([]),
             params,
             finishes,
             context,
             table: None,
+            repeats: 0,
             chosen: None,
             position: 0,
             chunk: Chunk::default(),
         }
     }
 
-    /// Goes over to a table, or to some of its groups.
-    pub fn open(&mut self, table: Aggregator, chosen: Option<Vec<u32>>) {
+    /// Goes over to a table of a grouping set, or to some of its groups.
+    pub fn open(&mut self, set: &OutputSet, table: Aggregator, chosen: Option<Vec<u32>>) {
+        self.columns = Rc::clone(&set.columns);
+        self.repeats = set.repeats - 1;
         self.table = Some(table);
         self.chosen = chosen;
         self.position = 0;
@@ -111,6 +113,10 @@ impl Emitter {
     unsafe fn fill(&mut self) -> bool {
         let Some(table) = &self.table else { return false };
         let total = self.chosen.as_ref().map_or(table.groups(), Vec::len);
+        if self.position == total && self.repeats > 0 {
+            self.repeats -= 1;
+            self.position = 0;
+        }
         if self.position == total {
             self.table = None;
             return false;
@@ -134,7 +140,7 @@ impl Emitter {
         unsafe {
             pg_sys::MemoryContextReset(self.context);
             let old = pg_sys::MemoryContextSwitchTo(self.context);
-            let keys = self.keys.iter().map(|key| {
+            let keys = self.columns.iter().map(|key| {
                 let column = key_column(table, &key.source, from, to, &self.params);
                 values::datum_column(&column, &key.value)
             });

@@ -5,6 +5,7 @@
 
 use super::by_tid::ByTid;
 use super::state::NodeState;
+use super::unfiltered::Unfiltered;
 use crate::am::scan;
 use crate::exec::run::Run;
 use columnar_exec::pipeline::RowBlock;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 /// Rows being handed out.
 pub struct Rows {
     block: Option<RowBlock>,
+    unfiltered: Option<Unfiltered>,
     next: usize,
     history: Option<History>,
 }
@@ -49,7 +51,7 @@ impl Rows {
             // SAFETY: as the caller's.
             fetch: unsafe { ByTid::new(node) },
         });
-        Self { block: None, next: 0, history }
+        Self { block: None, unfiltered: None, next: 0, history }
     }
 
     /// Whether rows may be asked for again when all were handed out.
@@ -97,43 +99,75 @@ impl Rows {
         // SAFETY: as `next`; pointers among the datums lead into the block, which stays until the next one is fetched, that
         // is until after the slot's row was used.
         unsafe {
-            while self.block.as_ref().is_none_or(|block| self.next >= block.len) {
-                if let Some(block) = self.block.take()
-                    && self.history.is_none()
-                {
-                    run.reader.forget(block.sequence);
+            loop {
+                while self.block.as_ref().is_none_or(|block| self.next >= block.len) {
+                    if !self.next_block(node, run, slot) {
+                        return false;
+                    }
                 }
-                self.next = 0;
-                let Some(block) = run.next_block() else { return false };
-                let rel = (*node).rel;
-                scan::count(rel, |counts| counts.count_returned_rows(block.len as u64));
-                if let Some(history) = &mut self.history {
-                    history.blocks.push(Past {
-                        before: history.rows,
-                        sequence: block.sequence,
-                        places: block.places.clone(),
-                    });
+                let Some(block) = &self.block else { return false };
+                let row = self.next;
+                clear(slot);
+                let setup = &NodeState::inner(node).setup;
+                let (values, nulls) = ((*slot).tts_values, (*slot).tts_isnull);
+                for (column, &attribute) in block.columns.iter().zip(&setup.outputs) {
+                    let is_null = column.nulls.as_ref().is_some_and(|nulls| nulls[row]);
+                    values.add(attribute).write(pg_sys::Datum::from(column.words[row]));
+                    nulls.add(attribute).write(is_null);
                 }
-                self.block = Some(block);
-            }
-            let Some(block) = &self.block else { return false };
-            let row = self.next;
-            self.next += 1;
-            clear(slot);
-            let setup = &NodeState::inner(node).setup;
-            let (values, nulls) = ((*slot).tts_values, (*slot).tts_isnull);
-            for (column, &attribute) in block.columns.iter().zip(&setup.outputs) {
-                values.add(attribute).write(pg_sys::Datum::from(column.words[row]));
-                nulls.add(attribute).write(column.nulls.as_ref().is_some_and(|nulls| nulls[row]));
-            }
-            if setup.wants_tid {
-                let place = block.places.as_ref().map_or(row as u32, |places| places[row]);
-                if let Some(tid) = run.reader.tid(block.sequence, place) {
-                    (*slot).tts_tid = tid;
+                if setup.wants_tid {
+                    let place = block.places.as_ref().map_or(row as u32, |places| places[row]);
+                    if let Some(tid) = run.reader.tid(block.sequence, place) {
+                        (*slot).tts_tid = tid;
+                    }
                 }
+                (*slot).tts_tableOid = (*(*node).rel).rd_id;
+                self.next += 1;
+                if let Some(unfiltered) = &self.unfiltered {
+                    unfiltered.fill(slot, row);
+                    if !unfiltered.passes(node, run, slot) {
+                        continue;
+                    }
+                    if let Some(history) = &mut self.history {
+                        history.note(block, row);
+                    }
+                }
+                store(slot);
+                return true;
             }
-            (*slot).tts_tableOid = (*(*node).rel).rd_id;
-            store(slot);
+        }
+    }
+
+    /// Goes over to the next block; false when there is none.
+    unsafe fn next_block(
+        &mut self,
+        node: *mut NodeState,
+        run: &mut Run,
+        slot: *mut pg_sys::TupleTableSlot,
+    ) -> bool {
+        // SAFETY: as `forward`.
+        unsafe {
+            if let Some(block) = self.block.take()
+                && self.history.is_none()
+            {
+                run.reader.forget(block.sequence);
+            }
+            if let Some(unfiltered) = self.unfiltered.take() {
+                clear(slot);
+                unfiltered.clear(slot);
+            }
+            self.next = 0;
+            let Some(mut block) = run.next_block() else { return false };
+            self.unfiltered = Unfiltered::of(node, &mut block);
+            scan::count((*node).rel, |counts| counts.count_returned_rows(block.len as u64));
+            if let (Some(history), None) = (&mut self.history, &self.unfiltered) {
+                history.blocks.push(Past {
+                    before: history.rows,
+                    sequence: block.sequence,
+                    places: block.places.clone(),
+                });
+            }
+            self.block = Some(block);
             true
         }
     }
@@ -151,6 +185,13 @@ impl Rows {
 }
 
 impl History {
+    /// Notes a row of a block of which not all rows are handed out, before it is.
+    fn note(&mut self, block: &RowBlock, row: usize) {
+        let place = block.places.as_ref().map_or(row as u32, |places| places[row]);
+        let places = Some(Arc::new(vec![place]));
+        self.blocks.push(Past { before: self.rows, sequence: block.sequence, places });
+    }
+
     /// Stores the row at the position again; false before the first.
     unsafe fn refetch(
         &self,

@@ -1,6 +1,7 @@
 //! What a node does, worked out from its plan when it is initialised, and started when its first row is asked for.
 
 use super::external::Evaluator;
+use super::keys::{OutputSet, grouping_sets};
 use super::methods::Kind;
 use super::state::NodeState;
 use crate::am::group::types::attributes;
@@ -9,8 +10,8 @@ use crate::exec::plan::{list, walk};
 use crate::exec::run::Run;
 use crate::exec::source::{Reader, Request};
 use crate::exec::translate::aggregates::Aggregate;
-use crate::exec::translate::{ParamExpr, Translator, Typed, ValueType, scalar_of};
-use columnar_exec::agg::GroupSpec;
+use crate::exec::translate::{ParamExpr, Translator, ValueType, scalar_of};
+use columnar_exec::agg::AggSpec;
 use columnar_exec::datum::DatumKind;
 use columnar_exec::pipeline::{Pipeline, Sink};
 use columnar_exec::stored::ColumnKind;
@@ -30,6 +31,8 @@ pub struct Setup {
     sink: Sink,
     params: Vec<(ParamExpr, *mut pg_sys::ExprState)>,
     external: Option<Box<Evaluator>>,
+    /// How the columns that expressions read are held; they are the first that are read.
+    pub held: Vec<ValueType>,
     /// Attribute of each output of a ColumnarScan.
     pub outputs: Vec<usize>,
     /// Whether rows are asked for their TID.
@@ -42,28 +45,9 @@ pub struct Setup {
     pub reasons: Vec<String>,
     /// Of a ColumnarAgg or ColumnarTopN.
     pub shape: Shape,
-    pub keys: Vec<Key>,
+    /// The grouping sets, as those of the sink; one where there are none.
+    pub sets: Vec<OutputSet>,
     pub aggregates: Vec<Aggregate>,
-}
-
-/// A key of a ColumnarAgg.
-#[derive(Clone, Debug)]
-pub struct Key {
-    pub value: ValueType,
-    pub source: KeySource,
-    /// Whether values are ordered as the data that holds them.
-    pub ordered: bool,
-}
-
-/// Where the values of a key come from.
-#[derive(Clone, Debug)]
-pub enum KeySource {
-    /// A key of the hash table.
-    Table(usize),
-    /// The same for all groups.
-    Constant(Scalar),
-    /// Follows from other keys, which are columns: each column with the key of the table that holds it.
-    Computed(Expr, Vec<(usize, usize)>),
 }
 
 impl Setup {
@@ -101,6 +85,7 @@ impl Setup {
                 let evaluator = Evaluator::new(&translator.externals, types, planstate, rel);
                 setup.external = Some(Box::new(evaluator));
             }
+            setup.held.clone_from(&translator.column_types);
             setup.scrolls = scrolls && (*node).kind == Kind::Scan;
             setup.wants_tid |= setup.scrolls;
             let slot = (*node).css.ss.ss_ScanTupleSlot;
@@ -120,13 +105,14 @@ impl Setup {
             sink,
             params: Vec::new(),
             external: None,
+            held: Vec::new(),
             outputs: Vec::new(),
             wants_tid: false,
             scrolls: false,
             whole_filter: core::ptr::null_mut(),
             reasons: Vec::new(),
             shape: Shape::default(),
-            keys: Vec::new(),
+            sets: Vec::new(),
             aggregates: Vec::new(),
         }
     }
@@ -259,7 +245,7 @@ impl Setup {
                     .map(|entry| (*entry).expr.cast())
                     .collect();
             let (keys, rest) = items.split_at(shape.keys);
-            let (folds, filters) = rest.split_at(shape.aggregates);
+            let (folds, filters) = rest[shape.groupings.len()..].split_at(shape.aggregates);
             let keys: Vec<_> = keys
                 .iter()
                 .map(|key| translator.expression_or_external(*key).unwrap_or_else(|e| changed(&e)))
@@ -268,20 +254,12 @@ impl Setup {
                 .iter()
                 .map(|fold| translator.aggregate(fold.cast()).unwrap_or_else(|e| changed(&e)))
                 .collect();
-            let sources = key_sources(&keys);
-            let hashed: Vec<_> = keys
-                .iter()
-                .zip(&sources)
-                .filter(|(_, source)| matches!(source, KeySource::Table(_)))
-                .map(|(key, _)| key)
-                .collect();
-            let spec = GroupSpec::new(
-                hashed.iter().map(|key| key.key().unwrap_or_else(|e| changed(&e))).collect(),
-                aggregates.iter().map(|aggregate| aggregate.spec).collect(),
-            );
+            let specs: Vec<AggSpec> = aggregates.iter().map(|aggregate| aggregate.spec).collect();
+            let mut hashed = Vec::new();
+            let (sets, outputs) = grouping_sets(&shape, &keys, &specs, &mut hashed);
             let sink = Sink::Aggregate {
-                spec,
-                keys: hashed.iter().map(|key| key.expr.clone()).collect(),
+                sets,
+                keys: hashed.iter().map(|&key| keys[key].expr.clone()).collect(),
                 args: aggregates.iter().map(|aggregate| aggregate.arg.clone()).collect(),
                 conditions: aggregates
                     .iter()
@@ -296,11 +274,7 @@ impl Setup {
                 setup.filter_nodes.push(*filter);
             }
             setup.requests = requests(translator);
-            setup.keys = keys
-                .iter()
-                .zip(sources)
-                .map(|(key, source)| Key { value: key.value, source, ordered: key.order().is_ok() })
-                .collect();
+            setup.sets = outputs;
             setup.aggregates = aggregates;
             setup.shape = shape;
             setup
@@ -319,59 +293,8 @@ impl Setup {
     }
 }
 
-/// Which keys are hashed: neither constants nor what follows from keys that are columns. Floats are left out of this, since
-/// -0 and 0 are one key and yet give different results.
-fn key_sources(keys: &[Typed]) -> Vec<KeySource> {
-    let is_float = |key: &Typed| matches!(key.value, ValueType::Float4 | ValueType::Float8);
-    // Columns that are keys.
-    let plain: Vec<usize> = keys
-        .iter()
-        .filter_map(|key| match key.expr {
-            Expr::Column(column) if !is_float(key) => Some(column),
-            _ => None,
-        })
-        .collect();
-    let follows = |key: &Typed| {
-        let mut columns = Vec::new();
-        key.expr.columns(&mut columns);
-        let known = !columns.is_empty() && columns.iter().all(|column| plain.contains(column));
-        known && !matches!(key.expr, Expr::Column(_)) && !key.expr.uses_external()
-    };
-    let mut hashed: Vec<&Typed> = Vec::new();
-    let mut sources: Vec<KeySource> = Vec::new();
-    for key in keys {
-        sources.push(match &key.expr {
-            Expr::Const(value) => KeySource::Constant(value.clone()),
-            expr if follows(key) => KeySource::Computed(expr.clone(), Vec::new()),
-            _ => {
-                hashed.push(key);
-                KeySource::Table(hashed.len() - 1)
-            }
-        });
-    }
-    // Without any key there would be a group where there is no row.
-    if hashed.is_empty()
-        && let Some(first) = sources.first_mut()
-    {
-        *first = KeySource::Table(0);
-    }
-    for source in &mut sources {
-        if let KeySource::Computed(expr, inputs) = source {
-            let mut columns = Vec::new();
-            expr.columns(&mut columns);
-            for column in columns {
-                let is_it = |key: &&Typed| matches!(key.expr, Expr::Column(c) if c == column);
-                if let Some(at) = hashed.iter().position(is_it) {
-                    inputs.push((column, at));
-                }
-            }
-        }
-    }
-    sources
-}
-
 /// A plan is made and started by the same rules; a function or collation that was altered between can break that.
-fn changed(reason: &crate::exec::translate::Refusal) -> ! {
+pub(super) fn changed(reason: &crate::exec::translate::Refusal) -> ! {
     pgrx::ereport!(
         pgrx::PgLogLevel::ERROR,
         pgrx::PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,

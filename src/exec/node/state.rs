@@ -1,5 +1,6 @@
 //! The state of a node: set up, run, started over, ended.
 
+use super::core_plan::CorePlan;
 use super::methods::Kind;
 use super::setup::{self, Setup};
 use super::{aggregate, parallel, scan, winners};
@@ -20,6 +21,8 @@ pub struct NodeState {
     substitute: *mut pg_sys::TupleTableSlot,
     /// What processes share that read parts of the table each; null in a scan of one's own.
     pub shared: *mut parallel::Shared,
+    /// Of core's plan for what batches cannot hold, once it was started.
+    pub core: *mut pg_sys::PlanState,
     pub inner: *mut Inner,
 }
 
@@ -53,6 +56,8 @@ pub struct Totals {
     pub removed: Vec<u64>,
     pub spilled: u64,
     pub memory: usize,
+    /// Times that core's plan did the work.
+    pub left_to_core: usize,
     pub counts: crate::exec::source::Counts,
 }
 
@@ -126,6 +131,7 @@ unsafe fn start(node: *mut NodeState) {
         let inner = NodeState::inner(node);
         let run = setup::start(node);
         let run = inner.run.insert(run);
+        run.replaceable = (*node).kind != Kind::Scan && CorePlan::is_there(node);
         inner.output = match (*node).kind {
             Kind::Scan => Output::Rows(scan::Rows::new(node, inner.setup.scrolls)),
             Kind::TopN
@@ -282,6 +288,7 @@ pub unsafe fn recheck(node: *mut NodeState, slot: *mut pg_sys::TupleTableSlot) -
 pub unsafe fn rescan(node: *mut NodeState) {
     // SAFETY: as the caller's.
     unsafe {
+        CorePlan::note_changes(node);
         let inner = NodeState::inner(node);
         inner.release();
         inner.output = Output::Start;
@@ -299,5 +306,6 @@ pub unsafe fn end(node: *mut NodeState) {
         NodeState::drop_reader(node);
         parallel::report(node);
         NodeState::inner(node).setup.end();
+        CorePlan::end(node);
     }
 }

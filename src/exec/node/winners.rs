@@ -1,6 +1,7 @@
 //! Rows of a ColumnarTopN over a table: the first rows of its order, fetched by their TIDs.
 
 use super::by_tid::ByTid;
+use super::core_plan::CorePlan;
 use super::state::NodeState;
 use crate::exec::run::Run;
 use columnar_exec::pipeline::{State, untag};
@@ -19,8 +20,14 @@ impl Winners {
     /// # Safety
     /// `node` is starting with this run.
     pub unsafe fn new(node: *mut NodeState, run: &mut Run) -> Self {
+        let Some(states) = run.gather() else {
+            // SAFETY: as the caller's.
+            let tids = unsafe { tids_of_core(node) };
+            // SAFETY: as above.
+            return Self { tids, next: 0, fetch: unsafe { ByTid::new(node) } };
+        };
         let mut best = None;
-        for state in run.gather() {
+        for state in states {
             let State::TopN(top) = state else { continue };
             match &mut best {
                 None => best = Some(top),
@@ -58,5 +65,24 @@ impl Winners {
     pub unsafe fn end(&mut self) {
         // SAFETY: as the caller's.
         unsafe { self.fetch.end() };
+    }
+}
+
+/// The first rows, from core's plan.
+unsafe fn tids_of_core(node: *mut NodeState) -> Vec<pg_sys::ItemPointerData> {
+    // SAFETY: as the caller's; the plan's first column is ctid.
+    unsafe {
+        let inner = NodeState::inner(node);
+        inner.totals.left_to_core += 1;
+        let limit = inner.setup.shape.top.as_ref().map_or(0, |top| top.limit as usize);
+        let plan = CorePlan::start(node);
+        let mut tids = Vec::new();
+        while tids.len() < limit
+            && let Some(row) = plan.row()
+        {
+            let tid = (*(*row).tts_values).cast_mut_ptr::<pg_sys::ItemPointerData>();
+            tids.push(*tid);
+        }
+        tids
     }
 }

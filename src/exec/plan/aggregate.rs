@@ -1,13 +1,16 @@
 //! ColumnarAgg: grouping, aggregation and DISTINCT right above the scan of one table. Of a partition it may hand out
 //! transition states, for [`append`].
 //!
-//! Refused, and left to core's nodes above a ColumnarScan: joins below, grouping sets, set-returning functions in the
-//! target list, and any filter, key or aggregate that is not translated.
+//! Grouping sets are computed in one pass over the table, as [`super::sets`] says.
+//!
+//! Refused, and left to core's nodes above a ColumnarScan: joins below, set-returning functions in the target list, and any
+//! filter, key or aggregate that is not translated.
 
 use super::plan_callback;
+use super::sets::{self, Sets};
 use super::shape::Shape;
 use super::{
-    PathMethods, append, close_table, cost, disable, list, make_node, open_table, rte_of,
+    PathMethods, append, close_table, cost, disable, fallback, list, make_node, open_table, rte_of,
     scans_disabled, walk,
 };
 use crate::exec::node;
@@ -31,6 +34,12 @@ pub struct Grouping {
     pub input: *mut pg_sys::RelOptInfo,
     /// Distinct expressions of GROUP BY or DISTINCT.
     pub keys: Vec<*mut pg_sys::Node>,
+    /// Their sort-group numbers; none where they are of no use.
+    pub refs: Vec<pg_sys::Index>,
+    /// GROUPING SETS, as lists of these numbers; null without.
+    pub sets: *mut pg_sys::List,
+    /// Core's paths of the same work.
+    pub core: *mut pg_sys::List,
     /// What is handed out.
     pub target: *mut pg_sys::PathTarget,
     pub having: *mut pg_sys::Node,
@@ -52,13 +61,17 @@ pub unsafe fn add_group_path(
     unsafe {
         let parse = (*root).parse;
         let extra = extra.cast::<pg_sys::GroupPathExtraData>();
-        if !(*parse).groupingSets.is_null() || (*parse).hasTargetSRFs || extra.is_null() {
+        if (*parse).hasTargetSRFs || extra.is_null() {
             return;
         }
         // Of a partition, these are its own.
         let (having, tlist) = ((*extra).havingQual, (*extra).targetList);
-        offer(root, input, output, (*parse).groupClause, tlist, having);
-        append::add_group_path(root, input, output, &*extra);
+        let sets = (*parse).groupingSets;
+        let by = By { clause: (*parse).groupClause, tlist, sets };
+        offer(root, input, output, by, having);
+        if sets.is_null() {
+            append::add_group_path(root, input, output, &*extra);
+        }
     }
 }
 
@@ -81,20 +94,27 @@ pub unsafe fn add_distinct_path(
             && (*parse).groupClause.is_null()
             && (*parse).groupingSets.is_null();
         if plain {
-            let none = core::ptr::null_mut();
-            let tlist = (*root).processed_tlist;
-            offer(root, input, output, (*parse).distinctClause, tlist, none);
+            let sets = core::ptr::null_mut();
+            let by = By { clause: (*parse).distinctClause, tlist: (*root).processed_tlist, sets };
+            offer(root, input, output, by, core::ptr::null_mut());
             append::add_distinct_path(root, input, output);
         }
     }
+}
+
+/// What is grouped by: sort-group clauses of a target list, and lists of their numbers for GROUPING SETS.
+#[derive(Clone, Copy)]
+struct By {
+    clause: *mut pg_sys::List,
+    tlist: *mut pg_sys::List,
+    sets: *mut pg_sys::List,
 }
 
 unsafe fn offer(
     root: *mut pg_sys::PlannerInfo,
     input: *mut pg_sys::RelOptInfo,
     output: *mut pg_sys::RelOptInfo,
-    clause: *mut pg_sys::List,
-    tlist: *mut pg_sys::List,
+    by: By,
     having: *mut pg_sys::Node,
 ) {
     // SAFETY: the planner's nodes are alive.
@@ -104,10 +124,26 @@ unsafe fn offer(
         if !is_table(input) {
             return;
         }
+        let By { clause, tlist, sets } = by;
         let keys = keys(clause, tlist);
+        let clauses = list::pointers::<pg_sys::SortGroupClause>(clause);
+        if !sets.is_null() && !sets::are_told_apart(&keys, clauses.len()) {
+            return;
+        }
+        let number = |key: &*mut pg_sys::Node| {
+            let is_it = |clause: &&*mut pg_sys::SortGroupClause| {
+                let expr = pg_sys::get_sortgroupclause_expr(**clause, tlist);
+                pg_sys::equal(expr.cast(), (*key).cast())
+            };
+            clauses.iter().find(is_it).map_or(0, |clause| (**clause).tleSortGroupRef)
+        };
+        let refs = keys.iter().map(number).collect();
         let target = target_of(output, first);
-        let groups = if keys.is_empty() { 1.0 } else { (*first).rows };
-        let grouping = Grouping { input, keys, target, having, partial: false };
+        // Of grouping sets, core's estimate is the sum over the sets.
+        let one = keys.is_empty() && sets.is_null();
+        let groups = if one { 1.0 } else { (*first).rows };
+        let core = (*output).pathlist;
+        let grouping = Grouping { input, keys, refs, sets, core, target, having, partial: false };
         if let Some(path) = path(root, &grouping, output, groups) {
             pg_sys::add_path(output, path);
         }
@@ -181,7 +217,10 @@ pub unsafe fn path(
         let (parts, columns) = parts?;
         let shape = &parts.shape;
         let total = size.read(columns, shape.filters)
-            + cost::group((*input).rows, shape.keys, shape.aggregates)
+            + shape
+                .set_sizes()
+                .map(|keys| cost::group((*input).rows, keys, shape.aggregates))
+                .sum::<f64>()
             + cost::emit(groups);
         let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
         (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
@@ -193,6 +232,9 @@ pub unsafe fn path(
         (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
         (*path).methods = &raw const PATH_METHODS.0;
         (*path).custom_private = parts.to_list(grouping.having);
+        let computed = &parts.items[..shape.computed_columns()];
+        let core = fallback::path(grouping.core, computed, &grouping.refs);
+        (*path).custom_paths = list::of_pointers(core);
         if scans_disabled() {
             disable(&raw mut (*path).path);
         }
@@ -208,12 +250,13 @@ unsafe fn collect(
 ) -> Option<(Parts, usize)> {
     // SAFETY: the planner's nodes are alive.
     unsafe {
-        let Grouping { input, keys, target, having, partial } = grouping;
+        let Grouping { input, keys, target, having, partial, .. } = grouping;
         let mut translator = Translator::new((**input).relid as i32, (*table).rd_att);
         for key in keys {
             translator.expression_or_external(*key).ok()?.key().ok()?;
         }
-        let folds = folds(*target, *having, keys)?;
+        let (folds, calls) = group_calls(*target, *having, keys)?;
+        let Sets { sets, groupings } = Sets::new(grouping.sets, &calls, &grouping.refs)?;
         for fold in &folds {
             translator.aggregate(fold.cast()).ok()?;
         }
@@ -223,13 +266,15 @@ unsafe fn collect(
         }
         let shape = Shape {
             keys: keys.len(),
+            sets,
+            groupings,
             aggregates: folds.len(),
             filters: filters.len(),
             partial: *partial,
             top: None,
         };
         let columns = translator.columns.len();
-        let items = keys.iter().copied().chain(folds).chain(filters).collect();
+        let items = keys.iter().copied().chain(calls).chain(folds).chain(filters).collect();
         Some((Parts { relid: (**input).relid, items, shape }, columns))
     }
 }
@@ -244,15 +289,28 @@ pub unsafe fn folds(
     keys: &[*mut pg_sys::Node],
 ) -> Option<Vec<*mut pg_sys::Node>> {
     // SAFETY: as the caller's.
+    let (folds, calls) = unsafe { group_calls(target, having, keys)? };
+    calls.is_empty().then_some(folds)
+}
+
+/// As [`folds`], with the GROUPING calls.
+unsafe fn group_calls(
+    target: *const pg_sys::PathTarget,
+    having: *mut pg_sys::Node,
+    keys: &[*mut pg_sys::Node],
+) -> Option<(Vec<*mut pg_sys::Node>, Vec<*mut pg_sys::Node>)> {
+    // SAFETY: as the caller's.
     unsafe {
         let mut outputs = list::pointers::<pg_sys::Node>((*target).exprs);
         outputs.extend([having].into_iter().filter(|having| !having.is_null()));
-        let mut folds = Vec::new();
+        let (mut folds, mut calls) = (Vec::new(), Vec::new());
         for node in &outputs {
-            walk::aggregates(*node, &mut folds);
+            walk::group_calls(*node, pg_sys::NodeTag::T_Aggref, &mut folds);
+            walk::group_calls(*node, pg_sys::NodeTag::T_GroupingFunc, &mut calls);
         }
-        let parts: Vec<_> = keys.iter().chain(&folds).copied().collect();
-        outputs.iter().all(|node| walk::is_made_of(*node, &parts)).then_some(folds)
+        let parts: Vec<_> = keys.iter().chain(&calls).chain(&folds).copied().collect();
+        let made = outputs.iter().all(|node| walk::is_made_of(*node, &parts));
+        made.then_some((folds, calls))
     }
 }
 
@@ -339,17 +397,18 @@ pub unsafe fn is_ours(path: *const pg_sys::Path) -> bool {
     }
 }
 
-plan_callback!(plan, |_rel, path, tlist, _clauses| {
-    make_plan(path, tlist, node::aggregate_methods())
+plan_callback!(plan, |_rel, path, tlist, _clauses, plans| {
+    make_plan(path, tlist, plans, node::aggregate_methods())
 });
 
-/// The plan of a path of this module or of [`super::top`].
+/// The plan of a path of this module or of [`super::top`]; `plans` are those of its [`fallback`].
 ///
 /// # Safety
 /// As `PlanCustomPath`.
 pub unsafe fn make_plan(
     path: *mut pg_sys::CustomPath,
     tlist: *mut pg_sys::List,
+    plans: *mut pg_sys::List,
     methods: *const pg_sys::CustomScanMethods,
 ) -> *mut pg_sys::Plan {
     // SAFETY: as the caller's.
@@ -361,6 +420,7 @@ pub unsafe fn make_plan(
         (*scan).scan.plan.qual = having.cast();
         (*scan).scan.scanrelid = parts.relid;
         (*scan).flags = (*path).flags;
+        (*scan).custom_plans = plans;
         (*scan).methods = methods;
         let copy = |item: &*mut pg_sys::Node| -> *mut pg_sys::Expr {
             pg_sys::copyObjectImpl((*item).cast()).cast()
@@ -370,8 +430,11 @@ pub unsafe fn make_plan(
         });
         (*scan).custom_scan_tlist = list::of_pointers(entries);
         // custom_scan_tlist is not searched for parameters and subplans, which a plan must be known by (SS_finalize_plan);
-        // these are. Later they become references to the entries.
-        (*scan).custom_exprs = list::of_pointers(parts.items.iter().map(copy));
+        // these are. Later they become references to the entries. A column has neither; as a filter it could not be told from
+        // a key that grouping sets make NULL.
+        let is_column = |item: &&*mut pg_sys::Node| (***item).type_ == pg_sys::NodeTag::T_Var;
+        let searched = parts.items.iter().filter(|item| !is_column(item));
+        (*scan).custom_exprs = list::of_pointers(searched.map(copy));
         (*scan).custom_private = list::of_integers(parts.shape.encode());
         scan.cast()
     }

@@ -257,6 +257,9 @@ unsafe fn member_path(
         let grouping = Grouping {
             input: rel,
             keys: list::pointers(member.keys),
+            refs: Vec::new(),
+            sets: ptr::null_mut(),
+            core: ptr::null_mut(),
             target: member.grouped,
             having: ptr::null_mut(),
             partial: steps.member != pg_sys::AggSplit::AGGSPLIT_SIMPLE,

@@ -12,9 +12,11 @@
 pub mod aggregate;
 pub mod append;
 pub mod cost;
+pub mod fallback;
 pub mod index;
 pub mod list;
 pub mod scan;
+pub mod sets;
 pub mod shape;
 pub mod top;
 pub mod walk;
@@ -113,14 +115,14 @@ impl PathMethods {
 
 /// Defines a `PlanCustomPath`: a plan made of the relation, the path, its target list and its filters.
 macro_rules! plan_callback {
-    ($name:ident, |$rel:ident, $path:ident, $tlist:ident, $clauses:ident| $make:expr) => {
+    ($name:ident, |$rel:ident, $path:ident, $tlist:ident, $clauses:ident, $plans:ident| $make:expr) => {
         unsafe extern "C-unwind" fn $name(
             _root: *mut pg_sys::PlannerInfo,
             $rel: *mut pg_sys::RelOptInfo,
             $path: *mut pg_sys::CustomPath,
             $tlist: *mut pg_sys::List,
             $clauses: *mut pg_sys::List,
-            _custom_plans: *mut pg_sys::List,
+            $plans: *mut pg_sys::List,
         ) -> *mut pg_sys::Plan {
             // SAFETY: called by the planner with live nodes; the guard turns a panic into an ERROR.
             #[allow(clippy::macro_metavars_in_unsafe)]

@@ -109,7 +109,20 @@ unsafe fn partial_path(
     }
 }
 
-plan_callback!(plan, |rel, path, tlist, clauses| {
+/// Whether a path is one of this module.
+///
+/// # Safety
+/// `path` is a live path.
+pub unsafe fn is_ours(path: *const pg_sys::Path) -> bool {
+    // SAFETY: as the caller's.
+    unsafe {
+        let custom = path.cast::<pg_sys::CustomPath>();
+        (*path).type_ == pg_sys::NodeTag::T_CustomPath
+            && core::ptr::eq((*custom).methods, &raw const PATH_METHODS.0)
+    }
+}
+
+plan_callback!(plan, |rel, path, tlist, clauses, _plans| {
     let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
     // Whether a filter of a lower security level must come before another (row security, security barriers).
     let levels = list::pointers::<pg_sys::RestrictInfo>(clauses);

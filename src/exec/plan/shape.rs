@@ -1,7 +1,7 @@
 //! What a ColumnarAgg or ColumnarTopN plan computes, as integers in its private list.
 //!
-//! Its expressions are the entries of `custom_scan_tlist`: keys, aggregates, then filters. The node's rows have all of
-//! these columns; those of the filters are NULL.
+//! Its expressions are the entries of `custom_scan_tlist`: keys, GROUPING calls, aggregates, then filters. The node's rows
+//! have all of these columns; those of the filters are NULL.
 
 use pgrx::pg_sys;
 
@@ -10,6 +10,10 @@ use pgrx::pg_sys;
 pub struct Shape {
     /// GROUP BY or DISTINCT.
     pub keys: usize,
+    /// GROUPING SETS: the keys of each set, ascending. Without any, all keys are one set.
+    pub sets: Vec<Vec<usize>>,
+    /// GROUPING(...): the keys it asks about.
+    pub groupings: Vec<Vec<usize>>,
     /// Aggregates.
     pub aggregates: usize,
     /// WHERE.
@@ -45,10 +49,33 @@ pub struct SortKey {
 }
 
 impl Shape {
+    /// Columns of the node's rows before those of the aggregates.
+    pub fn grouping_columns(&self) -> usize {
+        self.keys + self.groupings.len()
+    }
+
+    /// The number of keys of each grouping set.
+    pub fn set_sizes(&self) -> impl Iterator<Item = usize> + '_ {
+        let whole = self.sets.is_empty().then_some(self.keys);
+        whole.into_iter().chain(self.sets.iter().map(Vec::len))
+    }
+
+    /// Columns of the node's rows that have values.
+    pub fn computed_columns(&self) -> usize {
+        self.grouping_columns() + self.aggregates
+    }
+
     /// As integers.
     pub fn encode(&self) -> Vec<i32> {
         let mut out = vec![self.keys as i32, self.aggregates as i32, self.filters as i32];
         out.push(self.partial.into());
+        for lists in [&self.sets, &self.groupings] {
+            out.push(lists.len() as i32);
+            for list in lists {
+                out.push(list.len() as i32);
+                out.extend(list.iter().map(|&key| key as i32));
+            }
+        }
         if let Some(top) = &self.top {
             out.push(top.limit as i32);
             for key in &top.keys {
@@ -65,7 +92,10 @@ impl Shape {
 
     /// From integers.
     pub fn decode(integers: &[i32]) -> Self {
-        let (head, top) = integers.split_at(4);
+        let (head, mut rest) = integers.split_at(4);
+        let sets = take_lists(&mut rest);
+        let groupings = take_lists(&mut rest);
+        let top = rest;
         let top = top.split_first().map(|(limit, keys)| Top {
             limit: *limit as u32,
             keys: keys
@@ -81,12 +111,30 @@ impl Shape {
         });
         Self {
             keys: head[0] as usize,
+            sets,
+            groupings,
             aggregates: head[1] as usize,
             filters: head[2] as usize,
             partial: head[3] != 0,
             top,
         }
     }
+}
+
+/// Takes what [`Shape::encode`] makes of lists from the front.
+fn take_lists(integers: &mut &[i32]) -> Vec<Vec<usize>> {
+    let mut take = |count: usize| {
+        let (front, rest) = integers.split_at(count);
+        *integers = rest;
+        front
+    };
+    let count = take(1)[0];
+    (0..count)
+        .map(|_| {
+            let len = take(1)[0] as usize;
+            take(len).iter().map(|&key| key as usize).collect()
+        })
+        .collect()
 }
 
 impl SortKey {
@@ -152,7 +200,12 @@ mod tests {
         };
         let top = Some(Top { limit: 10, keys: vec![key] });
         for (partial, top) in [(false, None), (true, None), (false, top)] {
-            let shape = Shape { keys: 1, aggregates: 2, filters: 3, partial, top };
+            let sets = vec![vec![0, 2], vec![], vec![], vec![1]];
+            let groupings = vec![vec![2, 0], vec![1]];
+            let plain =
+                Shape { keys: 1, aggregates: 2, filters: 3, partial, top, ..Shape::default() };
+            assert_eq!(Shape::decode(&plain.encode()), plain);
+            let shape = Shape { sets, groupings, ..plain };
             assert_eq!(Shape::decode(&shape.encode()), shape);
         }
     }

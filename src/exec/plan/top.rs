@@ -10,8 +10,8 @@ use super::aggregate::{self, Parts};
 use super::plan_callback;
 use super::shape::{Shape, SortKey, Top};
 use super::{
-    PathMethods, close_table, cost, disable, list, make_node, open_table, rte_of, scans_disabled,
-    walk,
+    PathMethods, close_table, cost, disable, fallback, list, make_node, open_table, rte_of,
+    scans_disabled, walk,
 };
 use crate::exec::node;
 use crate::exec::translate::Translator;
@@ -65,6 +65,7 @@ pub unsafe fn add_path(
         (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
         (*path).methods = &raw const PATH_METHODS.0;
         parts.store(path, having);
+        (*path).custom_paths = (*below.cast::<pg_sys::CustomPath>()).custom_paths;
         add(root, output, path.cast());
     }
 }
@@ -138,6 +139,8 @@ unsafe fn add_scan_path(
         (*path).path.pathkeys = (*root).sort_pathkeys;
         (*path).flags = pg_sys::CUSTOMPATH_SUPPORT_PROJECTION;
         (*path).methods = &raw const SCAN_PATH_METHODS.0;
+        let core = fallback::tids(root, input, output, &exprs, limit);
+        (*path).custom_paths = list::of_pointers(core);
         let top = Top { limit: limit as u32, keys };
         let mut shape = vec![(*input).relid as i32];
         shape.extend(Shape { top: Some(top), ..Shape::default() }.encode());
@@ -178,7 +181,7 @@ unsafe fn scan_keys(
     }
 }
 
-plan_callback!(plan_scan, |_rel, path, tlist, _clauses| {
+plan_callback!(plan_scan, |_rel, path, tlist, _clauses, plans| {
     let lists = list::pointers::<pg_sys::List>((*path).custom_private);
     let integers = list::integers(lists[1]);
     let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
@@ -186,6 +189,7 @@ plan_callback!(plan_scan, |_rel, path, tlist, _clauses| {
     (*scan).scan.plan.qual = lists[2];
     (*scan).scan.scanrelid = integers[0] as pg_sys::Index;
     (*scan).flags = (*path).flags;
+    (*scan).custom_plans = plans;
     (*scan).methods = node::top_methods();
     (*scan).custom_exprs = lists[0];
     (*scan).custom_private = list::of_integers(integers[1..].iter().copied());
@@ -196,7 +200,7 @@ plan_callback!(plan_scan, |_rel, path, tlist, _clauses| {
 unsafe fn sort_keys(root: *mut pg_sys::PlannerInfo, parts: &Parts) -> Option<Vec<SortKey>> {
     // SAFETY: the planner's nodes are alive.
     unsafe {
-        let computed = &parts.items[..parts.shape.keys + parts.shape.aggregates];
+        let computed = &parts.items[..parts.shape.computed_columns()];
         list::pointers::<pg_sys::SortGroupClause>((*(*root).parse).sortClause)
             .into_iter()
             .map(|clause| {
@@ -213,6 +217,6 @@ unsafe fn sort_keys(root: *mut pg_sys::PlannerInfo, parts: &Parts) -> Option<Vec
     }
 }
 
-plan_callback!(plan, |_rel, path, tlist, _clauses| {
-    aggregate::make_plan(path, tlist, node::top_methods())
+plan_callback!(plan, |_rel, path, tlist, _clauses, plans| {
+    aggregate::make_plan(path, tlist, plans, node::top_methods())
 });

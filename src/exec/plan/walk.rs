@@ -94,11 +94,15 @@ unsafe extern "C-unwind" fn finds_foreign(node: *mut pg_sys::Node, context: *mut
     }
 }
 
-/// The aggregates of an expression, each once.
+/// The calls of an expression that are evaluated over groups (of type `tag`, T_Aggref or T_GroupingFunc), each once.
 ///
 /// # Safety
 /// `node` is a live expression tree.
-pub unsafe fn aggregates(node: *mut pg_sys::Node, found: &mut Vec<*mut pg_sys::Node>) {
+pub unsafe fn group_calls(
+    node: *mut pg_sys::Node,
+    tag: pg_sys::NodeTag,
+    found: &mut Vec<*mut pg_sys::Node>,
+) {
     // SAFETY: as the caller's.
     unsafe {
         let flags = pg_sys::PVC_INCLUDE_AGGREGATES
@@ -106,7 +110,7 @@ pub unsafe fn aggregates(node: *mut pg_sys::Node, found: &mut Vec<*mut pg_sys::N
             | pg_sys::PVC_INCLUDE_PLACEHOLDERS;
         let vars = pg_sys::pull_var_clause(node, flags as i32);
         for var in list::pointers::<pg_sys::Node>(vars) {
-            if (*var).type_ == pg_sys::NodeTag::T_Aggref
+            if (*var).type_ == tag
                 && !found.iter().any(|known| pg_sys::equal((*known).cast(), var.cast()))
             {
                 found.push(var);

@@ -6,7 +6,8 @@
 //! ```
 //! Groups are numbered in the order in which they came. Aggregates keep arrays of states by that number and are updated in
 //! loops over a batch, without a decision a row. [`Aggregator::merge_partition`] brings the tables of several threads together,
-//! [`Aggregator::spill`] and [`Aggregator::absorb`] move groups to temporary files and back.
+//! [`Aggregator::spill`] and [`Aggregator::absorb`] move groups to temporary files and back. A [`GroupingSet`] says by which
+//! of the keys a table groups.
 
 mod aggregator;
 mod cells;
@@ -22,6 +23,7 @@ mod merge;
 mod moments;
 mod narrow;
 mod rows;
+mod sets;
 mod spec;
 mod spill;
 mod state;
@@ -36,6 +38,7 @@ mod wire;
 mod word;
 
 pub use aggregator::Aggregator;
+pub use sets::{GroupingSet, SpilledGroups, spill_largest};
 pub use spec::{AggKind, AggSpec, GroupSpec, KeyType, NumType, ValueType};
 pub use summary::Summary;
 pub use top::{TopKey, TopSource};

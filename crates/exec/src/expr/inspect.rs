@@ -87,6 +87,15 @@ impl Expr {
         self.any(&Self::fails_itself)
     }
 
+    /// Whether evaluation may come to a value that kernels cannot hold ([`crate::ExecError::Unsupported`]).
+    pub fn can_outgrow(&self) -> bool {
+        self.any(&|expr| match expr {
+            Self::Arith { kind: NumberKind::Decimal, .. } => true,
+            Self::Extract { .. } => expr.fails_itself(),
+            _ => false,
+        })
+    }
+
     /// Whether it calls PostgreSQL.
     pub fn uses_external(&self) -> bool {
         self.any(&|expr| matches!(expr, Self::External { .. }))

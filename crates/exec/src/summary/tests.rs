@@ -19,7 +19,7 @@ fn pipeline(aggregates: Vec<(AggSpec, Option<Expr>)>) -> Pipeline {
         table_columns: (0..KINDS.len()).collect(),
         filters: Vec::new(),
         sink: Sink::Aggregate {
-            spec: GroupSpec::new(Vec::new(), specs),
+            sets: vec![GroupingSet::whole(GroupSpec::new(Vec::new(), specs))],
             keys: Vec::new(),
             args,
             conditions,
@@ -226,12 +226,20 @@ fn what_does_not_qualify() {
 
     let mut grouped = pipeline(vec![(AggSpec::plain(MIN), column(0))]);
     grouped.sink = Sink::Aggregate {
-        spec: GroupSpec::new(vec![ValueType::Int], vec![AggSpec::plain(MIN)]),
+        sets: vec![GroupingSet::whole(GroupSpec::new(
+            vec![ValueType::Int],
+            vec![AggSpec::plain(MIN)],
+        ))],
         keys: vec![Expr::Column(0)],
         args: vec![column(0)],
         conditions: vec![None],
     };
     assert!(SummaryPlan::of(&grouped).is_none());
+    let mut sets = pipeline(vec![(AggSpec::plain(MIN), column(0))]);
+    if let Sink::Aggregate { sets, .. } = &mut sets.sink {
+        sets.push(sets[0].clone());
+    }
+    assert!(SummaryPlan::of(&sets).is_none());
     let mut rows = pipeline(Vec::new());
     rows.sink = Sink::Rows(Vec::new());
     assert!(SummaryPlan::of(&rows).is_none());

@@ -1,9 +1,8 @@
-//! Aggregates: ungrouped, grouped, over grouping sets.
+//! Aggregates: ungrouped, grouped.
 
 use super::Gen;
 use crate::aggregate;
 use crate::query::{Part, Query};
-use crate::values::any_constant;
 
 /// Aggregates over a whole table.
 pub fn ungrouped(g: &mut Gen<'_>) -> Query {
@@ -58,45 +57,5 @@ pub fn grouped(g: &mut Gen<'_>) -> Query {
         .sql(format!(" FROM {}", source.from))
         .filter(filter)
         .list(" GROUP BY ", ", ", keys)
-        .list(" HAVING ", " AND ", having)
-}
-
-/// GROUPING SETS, ROLLUP, CUBE.
-pub fn sets(g: &mut Gen<'_>) -> Query {
-    let source = g.source("t");
-    let (keys, mut outputs): (Vec<Part>, Vec<Part>) = g.keys(&source.scope, 3).into_iter().unzip();
-    let list: Vec<&str> = keys.iter().map(|k| k.sql.as_str()).collect();
-    let all = list.join(", ");
-    let first = list[0];
-    let group = match g.draw.below(4) {
-        0 => format!("ROLLUP ({all})"),
-        1 => format!("CUBE ({all})"),
-        2 => format!("GROUPING SETS (({all}), ({first}), ())"),
-        _ => format!("GROUPING SETS (({first}), ({all}), ({first}))"),
-    };
-    // The sets refer to every key.
-    for output in &mut outputs {
-        output.id = g.id();
-    }
-    outputs.push(Part::new(g.id(), format!("GROUPING({all})")));
-    for _ in 0..g.draw.range(1, 3) {
-        let id = g.id();
-        outputs.push(aggregate::draw(&mut g.draw, &source.scope, id, false));
-    }
-    let mut having = Vec::new();
-    if g.draw.chance(20) {
-        having.push(Part::new(g.id(), format!("count(*) > {}", g.draw.below(4))));
-    }
-    if g.draw.chance(10) {
-        let ty = source.scope.cols[0].ty;
-        having.push(Part::new(g.id(), format!("max(t.id) > {}", any_constant(&mut g.draw, ty))));
-    }
-    let filter = g.conjuncts(&source.scope);
-    Query::new("grouping sets")
-        .sql(format!("{}SELECT ", source.with))
-        .outputs(outputs)
-        .sql(format!(" FROM {}", source.from))
-        .filter(filter)
-        .sql(format!(" GROUP BY {group}"))
         .list(" HAVING ", " AND ", having)
 }

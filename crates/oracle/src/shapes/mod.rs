@@ -8,6 +8,7 @@ mod group;
 mod join;
 mod nested;
 mod order;
+mod sets;
 mod wrapped;
 
 use std::rc::Rc;
@@ -27,7 +28,8 @@ const SHAPES: &[(u64, Shape)] = &[
     (14, basic::projection),
     (14, group::ungrouped),
     (16, group::grouped),
-    (5, group::sets),
+    (8, sets::sets),
+    (3, sets::top_sets),
     (5, order::distinct),
     (4, order::distinct_on),
     (12, order::top),

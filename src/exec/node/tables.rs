@@ -1,0 +1,197 @@
+//! What the workers of a ColumnarAgg gathered, as tables to hand out: merged in memory, or read back from temporary files.
+
+use crate::exec::error;
+use crate::exec::run::Run;
+use crate::exec::spill::Spill;
+use crate::threads;
+use columnar_exec::ExecError;
+use columnar_exec::agg::{Aggregator, GroupSpec};
+use columnar_exec::pipeline::{Sink, State};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Groups in all workers' tables from which on they are merged by several threads.
+const PARALLEL_MERGE: usize = 20_000;
+/// Partitions of a partition that does not fit into memory.
+const SUBPARTITIONS: usize = 16;
+/// How deep partitions are cut.
+const MAX_LEVEL: u32 = 6;
+
+/// The tables of all grouping sets.
+pub struct Tables {
+    /// With the number of the set; those in memory first, so that their memory is free when files are read.
+    sources: VecDeque<(usize, Source)>,
+}
+
+impl Tables {
+    /// What a run's workers gathered.
+    pub fn new(run: &mut Run, states: Vec<State>) -> Result<Self, ExecError> {
+        let pipeline = Arc::clone(run.pipeline());
+        let Sink::Aggregate { sets, .. } = &pipeline.sink else {
+            panic!("an aggregating node has another sink");
+        };
+        let mut tables: Vec<Vec<Aggregator>> = sets.iter().map(|_| Vec::new()).collect();
+        for state in states {
+            if let State::Aggregate(of_worker) = state {
+                tables.iter_mut().zip(of_worker).for_each(|(set, table)| set.push(table));
+            }
+        }
+        let limit = run.limit().bytes;
+        let mut spills = core::mem::take(&mut run.spills);
+        spills.resize_with(sets.len(), || None);
+        let (mut sources, mut spilled) = (VecDeque::new(), Vec::new());
+        for (number, ((set, tables), spill)) in sets.iter().zip(tables).zip(spills).enumerate() {
+            let source = Source::new(Arc::clone(&set.spec), tables, spill, limit)?;
+            run.spilled += source.spilled.iter().map(|level| level.spill.bytes).sum::<u64>();
+            if source.spilled.is_empty() {
+                sources.push_back((number, source));
+            } else {
+                spilled.push((number, source));
+            }
+        }
+        sources.extend(spilled);
+        Ok(Self { sources })
+    }
+
+    /// The next table, with the number of its set.
+    pub fn next(&mut self) -> Option<(usize, Aggregator)> {
+        loop {
+            let (set, source) = self.sources.front_mut()?;
+            if let Some(table) = source.next() {
+                return Some((*set, table));
+            }
+            self.sources.pop_front();
+        }
+    }
+
+    /// Lets go of what was not handed out.
+    pub fn clear(&mut self) {
+        self.sources.clear();
+    }
+}
+
+/// Tables of a set that are still to be handed out.
+struct Source {
+    spec: Arc<GroupSpec>,
+    tables: VecDeque<Aggregator>,
+    spilled: Vec<Level>,
+    limit: usize,
+}
+
+/// A level of partitions on files.
+struct Level {
+    spill: Spill,
+    next: usize,
+    depth: u32,
+}
+
+/// Brings the tables of all workers together: in partitions, by several threads, where they are large.
+fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> Result<VecDeque<Aggregator>, ExecError> {
+    let total: usize = tables.iter().map(Aggregator::groups).sum();
+    let bytes: usize = tables.iter().map(Aggregator::memory_size).sum();
+    let distinct = spec.aggregates.iter().any(|aggregate| aggregate.distinct.is_some());
+    if tables.len() > 1 && (total >= PARALLEL_MERGE || distinct && bytes >= PARALLEL_MERGE * 16) {
+        let parts: Vec<&Aggregator> = tables.iter().collect();
+        let count = tables.len().next_power_of_two();
+        let numbers: Vec<usize> = (0..count).collect();
+        let merged = threads::map(&numbers, |&p| {
+            let mut table = Aggregator::merge_partition(&parts, p, count)?;
+            if spec.keys.is_empty() {
+                // One group: the partitions are of the values of DISTINCT aggregates.
+                table.close();
+            }
+            Ok(table)
+        });
+        tables = merged.into_iter().collect::<Result<_, ExecError>>()?;
+        if !spec.keys.is_empty() {
+            return Ok(tables.into());
+        }
+    }
+    tables.sort_by_key(Aggregator::groups);
+    let mut all = tables.pop();
+    if let Some(all) = &mut all {
+        for table in tables {
+            all.merge(table)?;
+        }
+    }
+    Ok(all.into_iter().collect())
+}
+
+impl Source {
+    /// `tables` are what the workers hold, `spill` what they wrote.
+    fn new(
+        spec: Arc<GroupSpec>,
+        tables: Vec<Aggregator>,
+        spill: Option<Spill>,
+        limit: usize,
+    ) -> Result<Self, ExecError> {
+        let Some(mut spill) = spill else {
+            let tables = merge(&spec, tables)?;
+            return Ok(Self { tables, spec, spilled: Vec::new(), limit });
+        };
+        for mut table in tables {
+            write(&mut spill, &mut table, 1);
+        }
+        let level = Level { spill, next: 0, depth: 1 };
+        Ok(Self { spec, tables: VecDeque::new(), spilled: vec![level], limit })
+    }
+
+    /// The next table.
+    fn next(&mut self) -> Option<Aggregator> {
+        if let Some(table) = self.tables.pop_front() {
+            return Some(table);
+        }
+        if !self.spec.keys.is_empty() {
+            return self.next_spilled();
+        }
+        // One group: what was spilled are values of DISTINCT aggregates, each partition by itself distinct.
+        let mut all = self.next_spilled()?;
+        all.close();
+        while let Some(mut table) = self.next_spilled() {
+            table.close();
+            all.merge(table).unwrap_or_else(|e| error::raise_plain(&e));
+        }
+        Some(all)
+    }
+
+    /// The next table from files.
+    fn next_spilled(&mut self) -> Option<Aggregator> {
+        loop {
+            let level = self.spilled.last_mut()?;
+            if level.next == level.spill.partitions() {
+                self.spilled.pop();
+                continue;
+            }
+            let (partition, depth) = (level.next, level.depth);
+            level.next += 1;
+            let mut table = Aggregator::new(Arc::clone(&self.spec));
+            let mut deeper: Option<Spill> = None;
+            let limit = if depth < MAX_LEVEL { self.limit } else { usize::MAX };
+            level.spill.read(partition, |bytes| {
+                pgrx::check_for_interrupts!();
+                table.absorb(bytes).unwrap_or_else(|e| error::raise_plain(&e));
+                if table.memory_size() > limit && table.groups() >= SUBPARTITIONS {
+                    write(
+                        deeper.get_or_insert_with(|| Spill::new(SUBPARTITIONS)),
+                        &mut table,
+                        depth + 1,
+                    );
+                }
+            });
+            match deeper {
+                None if table.groups() == 0 => {}
+                None => return Some(table),
+                Some(mut spill) => {
+                    write(&mut spill, &mut table, depth + 1);
+                    self.spilled.push(Level { spill, next: 0, depth: depth + 1 });
+                }
+            }
+        }
+    }
+}
+
+fn write(spill: &mut Spill, table: &mut Aggregator, level: u32) {
+    let mut partitions = vec![Vec::new(); spill.partitions()];
+    table.spill(level, &mut partitions).unwrap_or_else(|e| error::raise_plain(&e));
+    spill.write(&partitions);
+}

@@ -1,0 +1,126 @@
+//! Core's plan of the same work, carried below a ColumnarAgg or ColumnarTopN.
+//!
+//! Batches compute numeric in 128 bits. Where a value does not fit, which is known only when it comes up, the node leaves its
+//! work and has this plan do it from the start: no row was handed out by then. The plan is not initialised before, so that
+//! it costs what it takes to plan it.
+//!
+//! Its rows are the columns that the node computes, or the TIDs of a table's first rows, so that all above stays as it is. Paths with a Gather below are not
+//! taken, since a node may be run where workers cannot be started.
+
+use super::{list, make_node};
+use pgrx::pg_sys::{self, NodeTag};
+
+/// The path among core's (a list) that groups, made to give `items`, whose first are keys with those numbers; none if core's are of
+/// another kind.
+///
+/// # Safety
+/// The planner's nodes are alive.
+pub unsafe fn path(
+    core: *const pg_sys::List,
+    items: &[*mut pg_sys::Node],
+    refs: &[pg_sys::Index],
+) -> Option<*mut pg_sys::Path> {
+    // SAFETY: a path's tag tells its type. The path is copied, since adding another may free it.
+    unsafe {
+        let paths = list::pointers::<pg_sys::Path>(core);
+        let found = paths.into_iter().find(|path| is_serial(*path, true))?;
+        let copy = match (*found).type_ {
+            NodeTag::T_AggPath => copied::<pg_sys::AggPath>(found),
+            NodeTag::T_GroupPath => copied::<pg_sys::GroupPath>(found),
+            NodeTag::T_GroupingSetsPath => copied::<pg_sys::GroupingSetsPath>(found),
+            _ => return None,
+        };
+        retarget(copy, items, refs);
+        Some(copy)
+    }
+}
+
+/// A path that gives the TIDs of a table's rows in the order of the query, from `keys`; none where batches do not scan the
+/// table.
+///
+/// # Safety
+/// The planner's nodes are alive; the query is being ordered.
+pub unsafe fn tids(
+    root: *mut pg_sys::PlannerInfo,
+    input: *mut pg_sys::RelOptInfo,
+    output: *mut pg_sys::RelOptInfo,
+    keys: &[*mut pg_sys::Node],
+    limit: f64,
+) -> Option<*mut pg_sys::Path> {
+    // SAFETY: a path's tag tells its type.
+    unsafe {
+        let paths = list::pointers::<pg_sys::Path>((*input).pathlist);
+        let below = |path: *mut pg_sys::Path| match (*path).type_ {
+            NodeTag::T_ProjectionPath => (*path.cast::<pg_sys::ProjectionPath>()).subpath,
+            _ => path,
+        };
+        let found = paths.into_iter().map(below).find(|path| super::scan::is_ours(*path))?;
+        let copy = copied::<pg_sys::CustomPath>(found);
+        let tid = pg_sys::makeVar(
+            (*input).relid as _,
+            pg_sys::SelfItemPointerAttributeNumber as i16,
+            pg_sys::TIDOID,
+            -1,
+            pg_sys::InvalidOid,
+            0,
+        );
+        let items: Vec<_> = core::iter::once(tid.cast()).chain(keys.iter().copied()).collect();
+        retarget(copy, &items, &[]);
+        let pathkeys = (*root).sort_pathkeys;
+        Some(pg_sys::create_sort_path(root, output, copy, pathkeys, limit).cast())
+    }
+}
+
+/// Has a path give other columns, of which the first have those sort-group numbers.
+unsafe fn retarget(path: *mut pg_sys::Path, items: &[*mut pg_sys::Node], refs: &[pg_sys::Index]) {
+    // SAFETY: the array has a number for each column.
+    unsafe {
+        let target = make_node::<pg_sys::PathTarget>(NodeTag::T_PathTarget);
+        target.write(*(*path).pathtarget);
+        (*target).exprs = list::of_pointers(items.iter().copied());
+        let numbers = pg_sys::palloc0(items.len().max(1) * size_of::<pg_sys::Index>());
+        let numbers = numbers.cast::<pg_sys::Index>();
+        refs.iter().enumerate().for_each(|(i, number)| numbers.add(i).write(*number));
+        (*target).sortgrouprefs = numbers;
+        (*path).pathtarget = target;
+    }
+}
+
+/// Whether a path is made of steps that one process takes; the uppermost groups.
+unsafe fn is_serial(path: *const pg_sys::Path, uppermost: bool) -> bool {
+    // SAFETY: as the caller's.
+    unsafe {
+        let below = match (*path).type_ {
+            NodeTag::T_AggPath => {
+                let aggregation = &*path.cast::<pg_sys::AggPath>();
+                if aggregation.aggsplit != pg_sys::AggSplit::AGGSPLIT_SIMPLE {
+                    return false;
+                }
+                aggregation.subpath
+            }
+            NodeTag::T_GroupPath => (*path.cast::<pg_sys::GroupPath>()).subpath,
+            NodeTag::T_GroupingSetsPath => (*path.cast::<pg_sys::GroupingSetsPath>()).subpath,
+            _ if uppermost => return false,
+            NodeTag::T_ProjectionPath => (*path.cast::<pg_sys::ProjectionPath>()).subpath,
+            NodeTag::T_SortPath => (*path.cast::<pg_sys::SortPath>()).subpath,
+            NodeTag::T_IncrementalSortPath => {
+                (*path.cast::<pg_sys::IncrementalSortPath>()).spath.subpath
+            }
+            NodeTag::T_CustomPath
+            | NodeTag::T_Path
+            | NodeTag::T_IndexPath
+            | NodeTag::T_BitmapHeapPath => return true,
+            _ => return false,
+        };
+        is_serial(below, false)
+    }
+}
+
+unsafe fn copied<T>(path: *const pg_sys::Path) -> *mut pg_sys::Path {
+    // SAFETY: the path is a T.
+    unsafe {
+        let copy = pg_sys::palloc(size_of::<T>()).cast::<T>();
+        copy.copy_from_nonoverlapping(path.cast(), 1);
+        copy.cast()
+    }
+}
