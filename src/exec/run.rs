@@ -1,7 +1,7 @@
 //! Drives a pipeline over a table: reads morsels, has them worked on here or on threads, and collects what comes out.
 
 use super::error;
-use super::pool::{self, Pool, Reply, SpillLimit};
+use super::pool::{DEPTH, Pool, Reply, SpillLimit};
 use super::source::Reader;
 use super::spill::Spill;
 use crate::threads;
@@ -13,8 +13,6 @@ use std::sync::Arc;
 
 /// Rows of groups from which on threads are worth their start.
 const ROWS_FOR_THREADS: u64 = 50_000;
-/// Morsels under way for each thread.
-const DEPTH: usize = 4;
 /// What a worker's groups may take whatever the settings are: less would be little more than the buffers of one batch.
 const LEAST_MEMORY: usize = 2 << 20;
 /// Partitions of a spill.
@@ -214,11 +212,16 @@ impl Run {
     fn work_here(&mut self, mut morsel: Morsel) {
         loop {
             let Engine::Here(worker) = &mut self.engine else { return };
+            let rows = morsel.batch.rows;
             let outcome = worker.process(morsel).unwrap_or_else(|e| error::raise(&self.reader, &e));
-            match pool::spill(&mut worker.state, self.limit) {
-                Ok(None) => {}
-                Ok(Some(partitions)) => self.write_spill(partitions),
-                Err(e) => error::raise(&self.reader, &e),
+            let spill = &mut self.spill;
+            let mut write = |partition, bytes: Vec<u8>| {
+                pgrx::check_for_interrupts!();
+                spill.get_or_insert_with(|| Spill::new(PARTITIONS)).write(partition, &bytes);
+                Ok(())
+            };
+            if let Err(e) = self.limit.spill(&mut worker.state, rows, &mut write) {
+                error::raise(&self.reader, &e);
             }
             match outcome {
                 Outcome::Wanting(wanting) => {
@@ -241,7 +244,7 @@ impl Run {
                 self.settle(outcome);
             }
             Reply::Outcome(Err(e)) => error::raise(&self.reader, &e),
-            Reply::Spilled(partitions) => self.write_spill(partitions),
+            Reply::Spilled(partition, bytes) => self.spill().write(partition, &bytes),
             Reply::Finished(state) => return Some(state),
             Reply::Panicked(message) => error::panicked(&message),
         }
@@ -262,8 +265,9 @@ impl Run {
         }
     }
 
-    fn write_spill(&mut self, partitions: Vec<Vec<u8>>) {
-        self.spill.get_or_insert_with(|| Spill::new(PARTITIONS)).write(&partitions);
+    /// The temporary files of groups.
+    pub fn spill(&mut self) -> &mut Spill {
+        self.spill.get_or_insert_with(|| Spill::new(PARTITIONS))
     }
 
     /// The limit on a worker's groups.

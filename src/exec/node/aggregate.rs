@@ -20,6 +20,11 @@ use std::sync::Arc;
 
 /// Groups in all workers' tables from which on they are merged by several threads.
 const PARALLEL_MERGE: usize = 20_000;
+/// Eighths of the memory for groups that tables and the tables they are merged into take at most, for the short time that
+/// both are there.
+const MERGE_EIGHTHS: usize = 11;
+/// Groups that a piece of a spill brings at most, about.
+const PIECE_GROUPS: usize = 2048;
 /// Partitions of a partition that does not fit into memory.
 const SUBPARTITIONS: usize = 16;
 /// How deep partitions are cut.
@@ -125,8 +130,9 @@ fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> VecDeque<Aggregator> 
         let parts: Vec<&Aggregator> = tables.iter().collect();
         let count = tables.len().next_power_of_two();
         let numbers: Vec<usize> = (0..count).collect();
-        let merged = threads::map(&numbers, |&p| {
-            let mut table = Aggregator::merge_partition(&parts, p, count)?;
+        let merged = threads::map_while_wanted(&numbers, |&p, wanted| {
+            let check = || if wanted.is() { Ok(()) } else { Err(ExecError::Cancelled) };
+            let mut table = Aggregator::merge_partition(&parts, p, count, &check)?;
             if spec.keys.is_empty() {
                 // One group: the partitions are of the values of DISTINCT aggregates.
                 table.close();
@@ -157,7 +163,7 @@ impl Source {
             panic!("an aggregating node has another sink");
         };
         let spec = Arc::clone(spec);
-        let tables: Vec<Aggregator> = states
+        let mut tables: Vec<Aggregator> = states
             .into_iter()
             .filter_map(|state| match state {
                 State::Aggregate(table) => Some(table),
@@ -165,12 +171,12 @@ impl Source {
             })
             .collect();
         let limit = run.limit().bytes;
-        if let Some(mut spill) = run.spill.take() {
-            for mut table in tables {
-                let mut partitions = vec![Vec::new(); spill.partitions()];
-                table.spill(1, &mut partitions).unwrap_or_else(|e| error::raise_plain(&e));
-                spill.write(&partitions);
+        if run.spill.is_some() || is_merge_too_large(&tables, limit) {
+            for table in &mut tables {
+                run.spill().write_groups(table, 1);
             }
+        }
+        if let Some(spill) = run.spill.take() {
             let bytes = spill.bytes;
             let level = Level { spill, next: 0, depth: 1 };
             run.spilled = bytes;
@@ -213,19 +219,16 @@ impl Source {
             level.spill.read(partition, |bytes| {
                 pgrx::check_for_interrupts!();
                 table.absorb(bytes).unwrap_or_else(|e| error::raise_plain(&e));
-                if table.memory_size() > limit && table.groups() >= SUBPARTITIONS {
-                    write(
-                        deeper.get_or_insert_with(|| Spill::new(SUBPARTITIONS)),
-                        &mut table,
-                        depth + 1,
-                    );
+                if table.outgrows(limit, PIECE_GROUPS) && table.groups() >= SUBPARTITIONS {
+                    let deeper = deeper.get_or_insert_with(|| Spill::new(SUBPARTITIONS));
+                    deeper.write_groups(&mut table, depth + 1);
                 }
             });
             match deeper {
                 None if table.groups() == 0 => {}
                 None => return Some(table),
                 Some(mut spill) => {
-                    write(&mut spill, &mut table, depth + 1);
+                    spill.write_groups(&mut table, depth + 1);
                     self.spilled.push(Level { spill, next: 0, depth: depth + 1 });
                 }
             }
@@ -233,10 +236,22 @@ impl Source {
     }
 }
 
-fn write(spill: &mut Spill, table: &mut Aggregator, level: u32) {
-    let mut partitions = vec![Vec::new(); spill.partitions()];
-    table.spill(level, &mut partitions).unwrap_or_else(|e| error::raise_plain(&e));
-    spill.write(&partitions);
+/// Whether tables and what they are merged into would take too much together: then they are merged by way of files.
+/// `limit` is the share of each.
+fn is_merge_too_large(tables: &[Aggregator], limit: usize) -> bool {
+    let most = limit.saturating_mul(tables.len()) / 8 * MERGE_EIGHTHS;
+    let bytes: usize = tables.iter().map(Aggregator::memory_size).sum();
+    if tables.len() < 2 || bytes * 2 <= most {
+        return false;
+    }
+    let check = || {
+        pgrx::check_for_interrupts!();
+        Ok(())
+    };
+    let parts: Vec<&Aggregator> = tables.iter().collect();
+    let merged =
+        Aggregator::merged_size(&parts, &check).unwrap_or_else(|e| error::raise_plain(&e));
+    bytes + merged > most
 }
 
 /// The leading sort keys that can be compared as the tables hold them.

@@ -37,5 +37,6 @@ mod word;
 
 pub use aggregator::Aggregator;
 pub use spec::{AggKind, AggSpec, GroupSpec, KeyType, NumType, ValueType};
+pub use spill::PieceSink;
 pub use summary::Summary;
 pub use top::{TopKey, TopSource};
