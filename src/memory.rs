@@ -9,7 +9,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 
 /// Bytes from which on a block is a mapping. Buffers of single vectors are mostly smaller: they come and go with every
 /// batch, and a new mapping costs a page fault a page.
-const LARGE: usize = 4 << 20;
+const LARGE: usize = 2 << 20;
 
 /// The allocator.
 struct Blocks;

@@ -2,12 +2,12 @@
 # Memory of grouping: queries with far more groups than work_mem holds spill, stay within three times work_mem of private
 # memory, and give what the same query gives with memory for all. hash_mem_multiplier has its default of 2, so that tables may
 # take two thirds of that. The peak is the most RssAnon of the backend that a sampler sees while the query runs.
-#   MEMORY_ROWS     rows, all distinct (default 1500000)
-#   MEMORY_WORK_MEM work_mem in MB (default 8)
+#   MEMORY_ROWS     rows, all distinct (default 2000000)
+#   MEMORY_WORK_MEM work_mem in MB (default 16)
 set -euo pipefail
 source "$ROOT/scripts/lib.sh"
 source "$ROOT/tests/lib/mirror.sh"
-rows=${MEMORY_ROWS:-1500000} work_mem=${MEMORY_WORK_MEM:-8}
+rows=${MEMORY_ROWS:-2000000} work_mem=${MEMORY_WORK_MEM:-16}
 grep -q '^RssAnon' /proc/self/status 2> /dev/null || skip "private memory is told by /proc, which is not here or tells less"
 
 D=$SCRATCH/memory
@@ -80,7 +80,7 @@ within "DISTINCT" "SELECT count(*), sum(k % 1000) FROM (SELECT DISTINCT k FROM c
 within "count(DISTINCT)" "SELECT count(DISTINCT k), count(DISTINCT r) FROM c"
 within "count(DISTINCT) of strings" "SELECT count(DISTINCT s) FROM c"
 within "count(DISTINCT) of groups" "SELECT count(*), sum(n) FROM (SELECT r, count(DISTINCT k) n FROM c GROUP BY r OFFSET 0) g"
-within "groups that all threads meet" "SELECT count(*), sum(n), sum(x) FROM (SELECT k % 400009 k, count(*) n, sum(r) x FROM c GROUP BY 1 OFFSET 0) g"
+within "groups that all threads meet" "SELECT count(*), sum(n), sum(x) FROM (SELECT k % 600011 k, count(*) n, sum(r) x FROM c GROUP BY 1 OFFSET 0) g"
 no_crash "$D"
 if cluster_stop "$D"; then ok "the server stops"; else not_ok "the server does not stop"; fi
 finish && rm -rf "$D"
