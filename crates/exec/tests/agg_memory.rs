@@ -74,7 +74,10 @@ fn texts(from: usize) -> Column {
 }
 
 /// Takes distinct rows in under the limit; gives the peak and the number of spills.
-fn peak(spec: &Arc<GroupSpec>, batch: &dyn Fn(usize) -> (Vec<Column>, Vec<Option<Column>>)) -> (usize, usize) {
+fn peak(
+    spec: &Arc<GroupSpec>,
+    batch: &dyn Fn(usize) -> (Vec<Column>, Vec<Option<Column>>),
+) -> (usize, usize) {
     let before = NOW.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     let mut aggregator = Aggregator::new(Arc::clone(spec));
@@ -103,7 +106,8 @@ fn growth_and_spills_stay_within_the_limit() {
     let distinct = AggSpec { distinct: Some(ValueType::Int), ..AggSpec::plain(AggKind::Count) };
     let sum = AggSpec::plain(AggKind::Sum(NumType::Int));
     let star = AggSpec::plain(AggKind::CountStar);
-    type Shape = (&'static str, Arc<GroupSpec>, Box<dyn Fn(usize) -> (Vec<Column>, Vec<Option<Column>>)>);
+    type Shape =
+        (&'static str, Arc<GroupSpec>, Box<dyn Fn(usize) -> (Vec<Column>, Vec<Option<Column>>)>);
     let shapes: [Shape; 5] = [
         (
             "integers",

@@ -249,8 +249,7 @@ fn is_merge_too_large(tables: &[Aggregator], limit: usize) -> bool {
         Ok(())
     };
     let parts: Vec<&Aggregator> = tables.iter().collect();
-    let merged =
-        Aggregator::merged_size(&parts, &check).unwrap_or_else(|e| error::raise_plain(&e));
+    let merged = Aggregator::merged_size(&parts, &check).unwrap_or_else(|e| error::raise_plain(&e));
     bytes + merged > most
 }
 

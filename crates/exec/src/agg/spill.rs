@@ -75,7 +75,8 @@ impl Aggregator {
                 Some(&part) => part as usize,
                 None => partition_of(rows, pair, level, partitions),
             });
-            let write = |pairs: &[u32], piece: &mut Vec<u8>| self.write_pairs(at, set, pairs, piece);
+            let write =
+                |pairs: &[u32], piece: &mut Vec<u8>| self.write_pairs(at, set, pairs, piece);
             let count = per_piece(set.memory_size(), rows.len);
             write_pieces(parts, partitions, count, write, out)?;
         }

@@ -345,8 +345,9 @@ fn run(case: &Case, random: &mut Random, way: Way, batch: usize) -> Vec<Aggregat
         }
         Way::Partitions => {
             let parts: Vec<&Aggregator> = aggregators.iter().collect();
-            let merged =
-                (0..4).map(|p| Aggregator::merge_partition(&parts, p, 4, &|| Ok(())).unwrap()).collect();
+            let merged = (0..4)
+                .map(|p| Aggregator::merge_partition(&parts, p, 4, &|| Ok(())).unwrap())
+                .collect();
             settle(&case.spec, merged)
         }
         Way::Spill => {
