@@ -10,6 +10,7 @@ use crate::datum::{DatumColumn, DatumKind};
 use crate::error::ExecError;
 use crate::expr::{CompareOp, Expr};
 use crate::filter;
+use crate::schedule::Schedule;
 use crate::stored::{ColumnKind, StoredBatch, StoredColumn};
 use crate::topn::{Order, TopN, is_before};
 
@@ -20,7 +21,7 @@ pub struct Pipeline {
     pub kinds: Arc<[ColumnKind]>,
     /// Index of each column in its table.
     pub table_columns: Arc<[usize]>,
-    /// In the order of their evaluation.
+    /// In the order of the plan, which [`crate::schedule`] changes.
     pub filters: Vec<Expr>,
     /// Where the rows go.
     pub sink: Sink,
@@ -180,6 +181,7 @@ pub struct Worker<'a> {
     /// What is gathered so far.
     pub state: State,
     removed: Vec<u64>,
+    schedule: Schedule,
 }
 
 impl<'a> Worker<'a> {
@@ -192,7 +194,8 @@ impl<'a> Worker<'a> {
         };
         let context = Context { params: pipeline.params.clone(), external, ..Context::default() };
         let removed = vec![0; pipeline.filters.len()];
-        Self { pipeline, context, state, removed }
+        let schedule = Schedule::new(&pipeline.filters);
+        Self { pipeline, context, state, removed, schedule }
     }
 
     /// Takes a morsel as far as its columns allow.
@@ -203,6 +206,7 @@ impl<'a> Worker<'a> {
         if !filtered {
             filter::apply(
                 &self.pipeline.filters,
+                &mut self.schedule,
                 &mut batch,
                 &mut self.context,
                 &mut self.removed,
