@@ -4,6 +4,7 @@
 //! * [`exec`]: batch execution: planner hooks and plan nodes.
 //! * [`guc`]: typed settings.
 //! * [`sql`]: SQL functions, the catalog of table options.
+//! * `memory`: the allocator.
 //! * [`ports`]: version differences of the server and C macros without a binding.
 //!
 //! Encodings and the byte layout of row groups live in the PostgreSQL-free crate `columnar_format`.
@@ -14,6 +15,7 @@ pgrx::pg_module_magic!(name, version);
 pub mod am;
 pub mod exec;
 pub mod guc;
+mod memory;
 pub mod ports;
 pub mod sql;
 pub mod threads;

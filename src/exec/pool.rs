@@ -5,16 +5,20 @@
 
 use crate::threads::SignalsBlocked;
 use columnar_exec::ExecError;
-use columnar_exec::agg::{SpilledGroups, spill_largest};
+use columnar_exec::agg::{SetPieceSink, spill_largest};
 use columnar_exec::pipeline::{Morsel, Outcome, Pipeline, State, Worker};
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// Morsels under way for each thread.
+pub const DEPTH: usize = 4;
+/// Pieces of a spill that may wait to be written, beside what else the threads say.
+const PIECES: usize = 8;
 /// How long the backend waits for a thread before it looks for interrupts.
 const POLL: Duration = Duration::from_millis(10);
 
@@ -23,8 +27,8 @@ const POLL: Duration = Duration::from_millis(10);
 pub enum Reply {
     /// A morsel went so far.
     Outcome(Result<Outcome, ExecError>),
-    /// Groups that outgrew their share of memory.
-    Spilled(SpilledGroups),
+    /// Some of the groups that outgrew their share of memory: of a grouping set, and a partition.
+    Spilled(usize, usize, Vec<u8>),
     /// All morsels are done; what the thread gathered.
     Finished(State),
     /// The thread panicked.
@@ -36,7 +40,8 @@ pub enum Reply {
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    replies: Receiver<Reply>,
+    /// `None` once nobody listens.
+    replies: Option<Receiver<Reply>>,
 }
 
 #[derive(Debug)]
@@ -71,7 +76,8 @@ impl Pool {
             wake: Condvar::new(),
             cancelled: AtomicBool::new(false),
         });
-        let (sender, replies) = channel();
+        // Bounded, so that threads that spill wait for the backend to write.
+        let (sender, replies) = sync_channel(threads * DEPTH + PIECES);
         let blocked = SignalsBlocked::block();
         let threads = (0..threads)
             .filter_map(|_| {
@@ -82,7 +88,7 @@ impl Pool {
             })
             .collect();
         drop(blocked);
-        Self { shared, threads, replies }
+        Self { shared, threads, replies: Some(replies) }
     }
 
     /// Threads at work.
@@ -110,17 +116,17 @@ impl Pool {
 
     /// The next reply, if there is one by now.
     pub fn poll(&self) -> Option<Reply> {
-        self.replies.try_recv().ok()
+        self.replies.as_ref()?.try_recv().ok()
     }
 
     /// The next reply; looks for interrupts while it waits.
     pub fn wait(&self) -> Reply {
         loop {
             pgrx::check_for_interrupts!();
-            match self.replies.recv_timeout(POLL) {
-                Ok(reply) => return reply,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
+            match self.replies.as_ref().map(|replies| replies.recv_timeout(POLL)) {
+                Some(Ok(reply)) => return reply,
+                Some(Err(RecvTimeoutError::Timeout)) => {}
+                Some(Err(RecvTimeoutError::Disconnected)) | None => {
                     return Reply::Panicked("a thread ended before its work".into());
                 }
             }
@@ -136,6 +142,8 @@ impl Drop for Pool {
         queue.closed = true;
         drop(queue);
         self.shared.wake.notify_all();
+        // Who waits to say something is told that nobody listens.
+        self.replies = None;
         for thread in self.threads.drain(..) {
             // A panic was caught and told already.
             drop(thread.join());
@@ -164,20 +172,39 @@ impl Shared {
 }
 
 /// A thread's life. Sending fails only when the backend no longer listens.
-fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Sender<Reply>) {
+fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &SyncSender<Reply>) {
     let work = || {
         let mut worker = Worker::new(pipeline, None);
+        let mut send = |set, partition, bytes| {
+            let sent = replies.send(Reply::Spilled(set, partition, bytes));
+            if sent.is_err() || shared.cancelled.load(Ordering::Relaxed) {
+                return Err(ExecError::Cancelled);
+            }
+            Ok(())
+        };
+        let mut spilled: Vec<usize> = Vec::new();
         while let Some(morsel) = shared.take() {
             if shared.cancelled.load(Ordering::Relaxed) {
                 return;
             }
+            let rows = morsel.batch.rows;
             let outcome = worker.process(morsel);
             drop(replies.send(Reply::Outcome(outcome)));
-            match spill(&mut worker.state, limit) {
-                Ok(spilled) => {
-                    spilled.into_iter().for_each(|set| drop(replies.send(Reply::Spilled(set))));
-                }
+            match limit.spill(&mut worker.state, rows, &mut send) {
+                Ok(sets) => spilled.extend(sets),
                 Err(error) => drop(replies.send(Reply::Outcome(Err(error)))),
+            }
+        }
+        // What is left of sets that are on files goes where its like is; all threads do this at once.
+        spilled.sort_unstable();
+        spilled.dedup();
+        if let State::Aggregate(tables) = &mut worker.state {
+            for &set in &spilled {
+                let mut send = |partition, bytes| send(set, partition, bytes);
+                if let Err(error) = tables[set].spill(1, limit.partitions, &mut send) {
+                    drop(replies.send(Reply::Outcome(Err(error))));
+                    break;
+                }
             }
         }
         let state = core::mem::replace(&mut worker.state, State::Rows);
@@ -193,10 +220,20 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Se
     }
 }
 
-/// Serializes a worker's groups, those of the largest grouping sets first, if they have outgrown their share of memory.
-pub fn spill(state: &mut State, limit: SpillLimit) -> Result<Vec<SpilledGroups>, ExecError> {
-    match state {
-        State::Aggregate(tables) => spill_largest(tables, limit.bytes, limit.partitions),
-        _ => Ok(Vec::new()),
+impl SpillLimit {
+    /// Spills a worker's groups, those of the largest grouping sets first, if they have outgrown their share of memory, or
+    /// would with the next batch, which may have as many rows as the last; tells which sets it spilled.
+    pub fn spill(
+        self,
+        state: &mut State,
+        rows: usize,
+        out: &mut SetPieceSink<'_>,
+    ) -> Result<Vec<usize>, ExecError> {
+        match state {
+            State::Aggregate(tables) => {
+                spill_largest(tables, self.bytes, rows, self.partitions, out)
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 }

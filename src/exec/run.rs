@@ -1,11 +1,10 @@
 //! Drives a pipeline over a table: reads morsels, has them worked on here or on threads, and collects what comes out.
 
 use super::error;
-use super::pool::{self, Pool, Reply, SpillLimit};
+use super::pool::{DEPTH, Pool, Reply, SpillLimit};
 use super::source::Reader;
 use super::spill::Spill;
 use crate::threads;
-use columnar_exec::agg::SpilledGroups;
 use columnar_exec::pipeline::{Morsel, Outcome, Pipeline, RowBlock, Sink, State, Worker};
 use columnar_exec::{ExecError, External};
 use pgrx::pg_sys;
@@ -14,14 +13,12 @@ use std::sync::Arc;
 
 /// Rows of groups from which on threads are worth their start.
 const ROWS_FOR_THREADS: u64 = 50_000;
-/// Morsels under way for each thread.
-const DEPTH: usize = 4;
 /// What a worker's groups may take whatever the settings are: less would be little more than the buffers of one batch.
 const LEAST_MEMORY: usize = 2 << 20;
 /// The same for each grouping set but the first: the buffers of its table.
 const LEAST_SET_MEMORY: usize = 256 << 10;
 /// Partitions of a spill.
-const PARTITIONS: usize = 32;
+pub const PARTITIONS: usize = 32;
 
 /// A pipeline at work.
 pub struct Run {
@@ -243,16 +240,19 @@ impl Run {
     fn work_here(&mut self, mut morsel: Morsel) {
         loop {
             let Engine::Here(worker) = &mut self.engine else { return };
+            let rows = morsel.batch.rows;
             let outcome = worker.process(morsel);
-            let spilled = pool::spill(&mut worker.state, self.limit);
-            let outcome = match outcome {
-                Ok(outcome) => outcome,
-                Err(e) => return self.fail(&e),
+            let spills = &mut self.spills;
+            let mut write = |set, partition, bytes: Vec<u8>| {
+                pgrx::check_for_interrupts!();
+                spill_of(spills, set).write(partition, &bytes);
+                Ok(())
             };
-            match spilled {
-                Ok(spilled) => spilled.into_iter().for_each(|set| self.write_spill(set)),
-                Err(e) => return self.fail(&e),
-            }
+            let spilled = self.limit.spill(&mut worker.state, rows, &mut write);
+            let outcome = match (outcome, spilled) {
+                (Ok(outcome), Ok(_)) => outcome,
+                (Err(e), _) | (_, Err(e)) => return self.fail(&e),
+            };
             match outcome {
                 Outcome::Wanting(wanting) => {
                     morsel = wanting;
@@ -274,7 +274,9 @@ impl Run {
                 self.settle(outcome);
             }
             Reply::Outcome(Err(e)) => self.fail(&e),
-            Reply::Spilled(set) => self.write_spill(set),
+            Reply::Spilled(set, partition, bytes) => {
+                spill_of(&mut self.spills, set).write(partition, &bytes);
+            }
             Reply::Finished(state) => return Some(state),
             Reply::Panicked(message) => error::panicked(&message),
         }
@@ -303,18 +305,18 @@ impl Run {
         }
     }
 
-    fn write_spill(&mut self, groups: SpilledGroups) {
-        if self.spills.len() <= groups.set {
-            self.spills.resize_with(groups.set + 1, || None);
-        }
-        let spill = self.spills[groups.set].get_or_insert_with(|| Spill::new(PARTITIONS));
-        spill.write(&groups.partitions);
-    }
-
     /// The limit on a worker's groups.
     pub fn limit(&self) -> SpillLimit {
         self.limit
     }
+}
+
+/// The temporary files of a grouping set's groups.
+fn spill_of(spills: &mut Vec<Option<Spill>>, set: usize) -> &mut Spill {
+    if spills.len() <= set {
+        spills.resize_with(set + 1, || None);
+    }
+    spills[set].get_or_insert_with(|| Spill::new(PARTITIONS))
 }
 
 /// Threads that the settings allow here: none in a parallel worker, which is a thread of its query already.

@@ -1,6 +1,8 @@
 //! Groups on temporary files, by partition.
 #![allow(unsafe_code)]
 
+use super::error;
+use columnar_exec::agg::Aggregator;
 use pgrx::pg_sys;
 
 /// Files of one level of partitions. They belong to the query's resource owner, so an ERROR removes them.
@@ -34,29 +36,35 @@ impl Spill {
         self.files.len()
     }
 
-    /// Appends a piece to each partition's file.
-    pub fn write(&mut self, partitions: &[Vec<u8>]) {
-        for (slot, bytes) in self.files.iter_mut().zip(partitions) {
-            if bytes.is_empty() {
-                continue;
-            }
-            // SAFETY: the context and the resource owner are those of the running query.
-            unsafe {
-                let file = slot.get_or_insert_with(|| {
-                    let context = pg_sys::MemoryContextSwitchTo(self.context);
-                    let owner = pg_sys::CurrentResourceOwner;
-                    pg_sys::CurrentResourceOwner = self.owner;
-                    pg_sys::PrepareTempTablespaces();
-                    let file = pg_sys::BufFileCreateTemp(false);
-                    pg_sys::CurrentResourceOwner = owner;
-                    pg_sys::MemoryContextSwitchTo(context);
-                    File { file, pieces: Vec::new() }
-                });
-                pg_sys::BufFileWrite(file.file, bytes.as_ptr().cast_mut().cast(), bytes.len());
-                file.pieces.push(bytes.len());
-            }
-            self.bytes += bytes.len() as u64;
+    /// Appends a piece to a partition's file.
+    pub fn write(&mut self, partition: usize, bytes: &[u8]) {
+        // SAFETY: the context and the resource owner are those of the running query.
+        unsafe {
+            let file = self.files[partition].get_or_insert_with(|| {
+                let context = pg_sys::MemoryContextSwitchTo(self.context);
+                let owner = pg_sys::CurrentResourceOwner;
+                pg_sys::CurrentResourceOwner = self.owner;
+                pg_sys::PrepareTempTablespaces();
+                let file = pg_sys::BufFileCreateTemp(false);
+                pg_sys::CurrentResourceOwner = owner;
+                pg_sys::MemoryContextSwitchTo(context);
+                File { file, pieces: Vec::new() }
+            });
+            pg_sys::BufFileWrite(file.file, bytes.as_ptr().cast_mut().cast(), bytes.len());
+            file.pieces.push(bytes.len());
         }
+        self.bytes += bytes.len() as u64;
+    }
+
+    /// Writes all groups of a table by partition and forgets them. Looks for interrupts.
+    pub fn write_groups(&mut self, table: &mut Aggregator, level: u32) {
+        table
+            .spill(level, self.partitions(), &mut |partition, bytes| {
+                pgrx::check_for_interrupts!();
+                self.write(partition, &bytes);
+                Ok(())
+            })
+            .unwrap_or_else(|e| error::raise_plain(&e));
     }
 
     /// Reads a partition back, a piece at a time, and removes its file.

@@ -17,6 +17,7 @@ pub mod filter;
 pub mod numeric;
 pub mod pipeline;
 pub mod prune;
+pub mod schedule;
 pub mod stored;
 pub mod summary;
 pub mod topn;

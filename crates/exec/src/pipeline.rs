@@ -10,6 +10,7 @@ use crate::datum::{DatumColumn, DatumKind};
 use crate::error::ExecError;
 use crate::expr::{CompareOp, Expr};
 use crate::filter;
+use crate::schedule::Schedule;
 use crate::stored::{ColumnKind, StoredBatch, StoredColumn};
 use crate::topn::{Order, TopN, is_before};
 
@@ -20,7 +21,7 @@ pub struct Pipeline {
     pub kinds: Arc<[ColumnKind]>,
     /// Index of each column in its table.
     pub table_columns: Arc<[usize]>,
-    /// In the order of their evaluation.
+    /// In the order of the plan, which [`crate::schedule`] changes.
     pub filters: Vec<Expr>,
     /// Where the rows go.
     pub sink: Sink,
@@ -185,6 +186,7 @@ pub struct Worker<'a> {
     /// What is gathered so far.
     pub state: State,
     removed: Vec<u64>,
+    schedule: Schedule,
 }
 
 impl<'a> Worker<'a> {
@@ -197,7 +199,8 @@ impl<'a> Worker<'a> {
         };
         let context = Context { params: pipeline.params.clone(), external, ..Context::default() };
         let removed = vec![0; pipeline.filters.len()];
-        Self { pipeline, context, state, removed }
+        let schedule = Schedule::new(&pipeline.filters);
+        Self { pipeline, context, state, removed, schedule }
     }
 
     /// Takes a morsel as far as its columns allow.
@@ -209,7 +212,8 @@ impl<'a> Worker<'a> {
         if !filtered {
             let before = batch.selection().cloned();
             let filters = &self.pipeline.filters;
-            match filter::apply(filters, &mut batch, &mut self.context, &mut self.removed) {
+            let (context, removed) = (&mut self.context, &mut self.removed);
+            match filter::apply(filters, &mut self.schedule, &mut batch, context, removed) {
                 Err(ExecError::Unsupported) if matches!(self.pipeline.sink, Sink::Rows(_)) => {
                     self.removed.fill(0);
                     unfiltered = true;

@@ -112,6 +112,7 @@ impl Emitter {
     /// Makes the next chunk.
     unsafe fn fill(&mut self) -> bool {
         let Some(table) = &self.table else { return false };
+        pgrx::check_for_interrupts!();
         let total = self.chosen.as_ref().map_or(table.groups(), Vec::len);
         if self.position == total && self.repeats > 0 {
             self.repeats -= 1;

@@ -1,7 +1,7 @@
 //! What the workers of a ColumnarAgg gathered, as tables to hand out: merged in memory, or read back from temporary files.
 
 use crate::exec::error;
-use crate::exec::run::Run;
+use crate::exec::run::{PARTITIONS, Run};
 use crate::exec::spill::Spill;
 use crate::threads;
 use columnar_exec::ExecError;
@@ -12,6 +12,11 @@ use std::sync::Arc;
 
 /// Groups in all workers' tables from which on they are merged by several threads.
 const PARALLEL_MERGE: usize = 20_000;
+/// Eighths of the memory for groups that tables and the tables they are merged into take at most, for the short time that
+/// both are there.
+const MERGE_EIGHTHS: usize = 11;
+/// Groups that a piece of a spill brings at most, about.
+const PIECE_GROUPS: usize = 2048;
 /// Partitions of a partition that does not fit into memory.
 const SUBPARTITIONS: usize = 16;
 /// How deep partitions are cut.
@@ -94,8 +99,9 @@ fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> Result<VecDeque<Aggre
         let parts: Vec<&Aggregator> = tables.iter().collect();
         let count = tables.len().next_power_of_two();
         let numbers: Vec<usize> = (0..count).collect();
-        let merged = threads::map(&numbers, |&p| {
-            let mut table = Aggregator::merge_partition(&parts, p, count)?;
+        let merged = threads::map_while_wanted(&numbers, |&p, wanted| {
+            let check = || if wanted.is() { Ok(()) } else { Err(ExecError::Cancelled) };
+            let mut table = Aggregator::merge_partition(&parts, p, count, &check)?;
             if spec.keys.is_empty() {
                 // One group: the partitions are of the values of DISTINCT aggregates.
                 table.close();
@@ -121,16 +127,19 @@ impl Source {
     /// `tables` are what the workers hold, `spill` what they wrote.
     fn new(
         spec: Arc<GroupSpec>,
-        tables: Vec<Aggregator>,
-        spill: Option<Spill>,
+        mut tables: Vec<Aggregator>,
+        mut spill: Option<Spill>,
         limit: usize,
     ) -> Result<Self, ExecError> {
+        if spill.is_none() && is_merge_too_large(&tables, limit)? {
+            spill = Some(Spill::new(PARTITIONS));
+        }
         let Some(mut spill) = spill else {
             let tables = merge(&spec, tables)?;
             return Ok(Self { tables, spec, spilled: Vec::new(), limit });
         };
-        for mut table in tables {
-            write(&mut spill, &mut table, 1);
+        for table in &mut tables {
+            spill.write_groups(table, 1);
         }
         let level = Level { spill, next: 0, depth: 1 };
         Ok(Self { spec, tables: VecDeque::new(), spilled: vec![level], limit })
@@ -170,19 +179,16 @@ impl Source {
             level.spill.read(partition, |bytes| {
                 pgrx::check_for_interrupts!();
                 table.absorb(bytes).unwrap_or_else(|e| error::raise_plain(&e));
-                if table.memory_size() > limit && table.groups() >= SUBPARTITIONS {
-                    write(
-                        deeper.get_or_insert_with(|| Spill::new(SUBPARTITIONS)),
-                        &mut table,
-                        depth + 1,
-                    );
+                if table.outgrows(limit, PIECE_GROUPS) && table.groups() >= SUBPARTITIONS {
+                    let deeper = deeper.get_or_insert_with(|| Spill::new(SUBPARTITIONS));
+                    deeper.write_groups(&mut table, depth + 1);
                 }
             });
             match deeper {
                 None if table.groups() == 0 => {}
                 None => return Some(table),
                 Some(mut spill) => {
-                    write(&mut spill, &mut table, depth + 1);
+                    spill.write_groups(&mut table, depth + 1);
                     self.spilled.push(Level { spill, next: 0, depth: depth + 1 });
                 }
             }
@@ -190,8 +196,19 @@ impl Source {
     }
 }
 
-fn write(spill: &mut Spill, table: &mut Aggregator, level: u32) {
-    let mut partitions = vec![Vec::new(); spill.partitions()];
-    table.spill(level, &mut partitions).unwrap_or_else(|e| error::raise_plain(&e));
-    spill.write(&partitions);
+/// Whether tables and what they are merged into would take too much together: then they are merged by way of files.
+/// `limit` is the share of each.
+fn is_merge_too_large(tables: &[Aggregator], limit: usize) -> Result<bool, ExecError> {
+    let most = limit.saturating_mul(tables.len()) / 8 * MERGE_EIGHTHS;
+    let bytes: usize = tables.iter().map(Aggregator::memory_size).sum();
+    if tables.len() < 2 || bytes * 2 <= most {
+        return Ok(false);
+    }
+    let check = || {
+        pgrx::check_for_interrupts!();
+        Ok(())
+    };
+    let parts: Vec<&Aggregator> = tables.iter().collect();
+    let merged = Aggregator::merged_size(&parts, &check)?;
+    Ok(bytes + merged > most)
 }

@@ -168,6 +168,25 @@ impl Aggregator {
             + aggregates.sum::<usize>()
     }
 
+    /// Whether groups outgrow `limit` bytes, or would while they take in `rows` rows more. Tables are looked ahead of since a
+    /// table that doubles is there twice for a while, which a limit that is told afterwards does not see.
+    pub fn outgrows(&self, limit: usize, rows: usize) -> bool {
+        let size = self.memory_size();
+        // What is far from the limit may double without reaching it.
+        size > limit || size > limit / 2 && size + self.memory_ahead(rows) > limit
+    }
+
+    /// Bytes beyond those allocated that `rows` rows more need at most, if they are like those so far.
+    pub(super) fn memory_ahead(&self, rows: usize) -> usize {
+        let groups = if self.is_grouped() { rows } else { 0 };
+        let aggregates = self.aggregates.iter().map(|aggregate| {
+            let set = &aggregate.distinct;
+            aggregate.state.memory_ahead(groups)
+                + set.as_ref().map_or(0, |set| set.table.memory_ahead(rows))
+        });
+        self.table.memory_ahead(groups) + aggregates.sum::<usize>()
+    }
+
     /// Drops the sets of distinct aggregates, whose states are as they should be already. What is merged from now on must
     /// not hold values that were taken in before.
     pub fn close(&mut self) {

@@ -1,7 +1,7 @@
 //! The states of one aggregate: a cell a group.
 
 use super::input::Groups;
-use super::memory::{allocated, grow, reserve};
+use super::memory::{ahead, allocated, grow, reserve};
 use super::wire::{Reader, put_bool};
 use crate::column::Data;
 use crate::error::ExecError;
@@ -77,6 +77,11 @@ impl<C: Cell> Cells<C> {
     /// Bytes allocated.
     pub fn memory_size(&self) -> usize {
         allocated(&self.cells) + self.seen.as_ref().map_or(0, allocated)
+    }
+
+    /// Bytes beyond those that `more` groups need.
+    pub fn memory_ahead(&self, more: usize) -> usize {
+        ahead(&self.cells, more) + self.seen.as_ref().map_or(0, |seen| ahead(seen, more))
     }
 
     /// Whether all groups took in a value, as far as that is known without looking at the cells.

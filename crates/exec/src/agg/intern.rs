@@ -89,9 +89,18 @@ impl Interner {
         Ok((word, hash))
     }
 
+    /// Bytes beyond those allocated that one more string may need: a full map is there twice while it doubles.
+    pub fn memory_ahead(&self) -> usize {
+        if self.words.len() < self.words.capacity() { 0 } else { 2 * Self::map_size(&self.words) }
+    }
+
+    fn map_size<S>(words: &HashMap<u64, u64, S>) -> usize {
+        // A bucket has a byte of its own beside the entry, and an eighth of the buckets stays empty.
+        words.capacity() * (size_of::<(u64, u64)>() + 1) * 8 / 7
+    }
+
     /// Bytes allocated.
     pub fn memory_size(&self) -> usize {
-        // A bucket has a byte of its own beside the entry, and an eighth of the buckets stays empty.
-        allocated(&self.codes) + self.words.capacity() * (size_of::<(u64, u64)>() + 1) * 8 / 7
+        allocated(&self.codes) + Self::map_size(&self.words)
     }
 }

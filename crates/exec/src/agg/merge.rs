@@ -14,6 +14,9 @@ use crate::error::ExecError;
 /// No group.
 const NOWHERE: u32 = u32::MAX;
 
+/// Partitions of which one tells what merging all would come to.
+const SAMPLE: usize = 64;
+
 /// One of several partitions.
 #[derive(Clone, Copy, Debug)]
 struct Part {
@@ -33,29 +36,55 @@ impl Aggregator {
     ///
     /// If one of the two was closed, the other must be too, or have no distinct aggregates.
     pub fn merge(&mut self, other: Self) -> Result<(), ExecError> {
-        self.merge_part(&other, None)
+        self.merge_part(&other, None, &|| Ok(()))
     }
 
     /// The groups of partition `p` of `n`, a power of two, of several aggregators of one spec.
     ///
     /// Without keys, what partitions is the values of distinct aggregates, and all else is in partition 0: the results
-    /// are to be closed and merged with each other.
-    pub fn merge_partition(parts: &[&Self], p: usize, n: usize) -> Result<Self, ExecError> {
+    /// are to be closed and merged with each other. `check` is asked every some thousand groups; its error ends the work.
+    pub fn merge_partition(
+        parts: &[&Self],
+        p: usize,
+        n: usize,
+        check: &dyn Fn() -> Result<(), ExecError>,
+    ) -> Result<Self, ExecError> {
         assert!(n.is_power_of_two() && p < n);
         let first = parts.first().expect("there is an aggregator to merge");
         let mut merged = Self::new(Arc::clone(&first.spec));
         for part in parts {
-            merged.merge_part(part, Some(Part { number: p, of: n }))?;
+            merged.merge_part(part, Some(Part { number: p, of: n }), check)?;
         }
         Ok(merged)
     }
 
-    fn merge_part(&mut self, other: &Self, part: Option<Part>) -> Result<(), ExecError> {
+    /// The memory that several aggregators of one spec will take about when they are merged, told by a sample of their groups.
+    pub fn merged_size(
+        parts: &[&Self],
+        check: &dyn Fn() -> Result<(), ExecError>,
+    ) -> Result<usize, ExecError> {
+        let things = |of: &Self| {
+            let sets = of.aggregates.iter().flat_map(|aggregate| &aggregate.distinct);
+            of.groups() + sets.map(|set| set.table.len()).sum::<usize>()
+        };
+        let all: usize = parts.iter().map(|part| things(part)).sum();
+        let bytes: usize = parts.iter().map(|part| part.memory_size()).sum();
+        let merged = things(&Self::merge_partition(parts, 0, SAMPLE, check)?) * SAMPLE;
+        Ok((bytes as f64 * (merged as f64 / all.max(1) as f64).min(1.0)) as usize)
+    }
+
+    fn merge_part(
+        &mut self,
+        other: &Self,
+        part: Option<Part>,
+        check: &dyn Fn() -> Result<(), ExecError>,
+    ) -> Result<(), ExecError> {
         assert_eq!(self.spec, other.spec);
         let mut from = Vec::new();
         let mut to = Vec::new();
         if self.is_grouped() {
             for start in (0..other.groups()).step_by(CHUNK) {
+                check()?;
                 let end = other.groups().min(start + CHUNK);
                 let before = from.len();
                 let rows = &other.table.rows;
@@ -90,6 +119,7 @@ impl Aggregator {
             let rows = &set.table.rows;
             let mut places = Vec::with_capacity(CHUNK);
             for start in (0..rows.len).step_by(CHUNK) {
+                check()?;
                 let end = rows.len.min(start + CHUNK);
                 places.clear();
                 places.extend((start as u32..end as u32).filter(|&place| {

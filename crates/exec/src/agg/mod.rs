@@ -38,7 +38,8 @@ mod wire;
 mod word;
 
 pub use aggregator::Aggregator;
-pub use sets::{GroupingSet, SpilledGroups, spill_largest};
+pub use sets::{GroupingSet, SetPieceSink, spill_largest};
 pub use spec::{AggKind, AggSpec, GroupSpec, KeyType, NumType, ValueType};
+pub use spill::PieceSink;
 pub use summary::Summary;
 pub use top::{TopKey, TopSource};

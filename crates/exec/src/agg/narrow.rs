@@ -58,6 +58,14 @@ impl<N: Narrow> Narrowed<N> {
         }
     }
 
+    /// As [`Cells::memory_ahead`]. Widening is left out, as it happens once.
+    pub fn memory_ahead(&self, more: usize) -> usize {
+        match &self.form {
+            Form::Narrow(cells) => cells.memory_ahead(more),
+            Form::Wide(cells) => cells.memory_ahead(more),
+        }
+    }
+
     /// As [`Cells::is_complete`].
     pub fn is_complete(&self) -> bool {
         match &self.form {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 
-use super::memory::{allocated, reserve};
+use super::memory::{ahead, allocated, reserve};
 use super::spec::ValueType;
 use super::word;
 use crate::column::{Column, Data, Span, Strings};
@@ -147,6 +147,12 @@ impl KeyRows {
         allocated(&self.words)
             + self.arena.capacity()
             + self.negative_zeros.iter().map(allocated).sum::<usize>()
+    }
+
+    /// Bytes beyond those that `more` rows need, if their strings are as long as those so far.
+    pub fn memory_ahead(&self, more: usize) -> usize {
+        let strings = (self.arena.len() as u64 * more as u64 / self.len.max(1) as u64) as usize;
+        ahead(&self.words, more * self.width()) + ahead(&self.arena, strings)
     }
 }
 

@@ -19,14 +19,8 @@ pub struct GroupingSet {
     pub keys: Vec<usize>,
 }
 
-/// Groups that left memory.
-#[derive(Debug)]
-pub struct SpilledGroups {
-    /// The set they are of.
-    pub set: usize,
-    /// What [`Aggregator::spill`] wrote.
-    pub partitions: Vec<Vec<u8>>,
-}
+/// Takes a piece of spilled groups: the set, the partition, and what [`Aggregator::spill`] wrote.
+pub type SetPieceSink<'a> = dyn FnMut(usize, usize, Vec<u8>) -> Result<(), ExecError> + 'a;
 
 impl GroupingSet {
     /// The only set of a plain GROUP BY.
@@ -55,24 +49,33 @@ impl GroupingSet {
     }
 }
 
-/// Serializes the largest tables until all together take no more than `limit` bytes.
+/// Hands out the largest tables until all together take no more than `limit` bytes, and would not with `rows` rows more;
+/// tells which sets went.
 pub fn spill_largest(
     tables: &mut [Aggregator],
     limit: usize,
+    rows: usize,
     partitions: usize,
-) -> Result<Vec<SpilledGroups>, ExecError> {
+    out: &mut SetPieceSink<'_>,
+) -> Result<Vec<usize>, ExecError> {
     let mut sizes: Vec<usize> = tables.iter().map(Aggregator::memory_size).collect();
-    let mut total: usize = sizes.iter().sum();
-    let mut spilled = Vec::new();
-    while total > limit {
-        let Some(set) = (0..sizes.len()).max_by_key(|&set| sizes[set]) else { break };
-        let mut out = vec![Vec::new(); partitions];
-        tables[set].spill(1, &mut out)?;
-        spilled.push(SpilledGroups { set, partitions: out });
-        // An empty table takes little; it is not to be found again.
-        total -= std::mem::take(&mut sizes[set]);
+    let mut gone = Vec::new();
+    loop {
+        let total: usize = sizes.iter().sum();
+        // What is far from the limit may double without reaching it.
+        let ahead = || {
+            let left = (0..sizes.len()).filter(|set| !gone.contains(set));
+            left.map(|set| tables[set].memory_ahead(rows)).sum::<usize>()
+        };
+        if total <= limit && (total <= limit / 2 || total + ahead() <= limit) {
+            return Ok(gone);
+        }
+        let left = (0..sizes.len()).filter(|set| !gone.contains(set));
+        let Some(set) = left.max_by_key(|&set| sizes[set]) else { return Ok(gone) };
+        tables[set].spill(1, partitions, &mut |partition, bytes| out(set, partition, bytes))?;
+        sizes[set] = 0;
+        gone.push(set);
     }
-    Ok(spilled)
 }
 
 #[cfg(test)]
@@ -178,13 +181,13 @@ mod tests {
         const PARTITIONS: usize = 8;
         let sets = sets(&SETS);
         let mut tables = GroupingSet::tables(&sets);
-        let mut files: Vec<Vec<Vec<u8>>> = vec![vec![Vec::new(); PARTITIONS]; sets.len()];
-        let take = |spilled: Vec<SpilledGroups>, files: &mut Vec<Vec<Vec<u8>>>| {
-            for spilled in spilled {
-                for (file, bytes) in files[spilled.set].iter_mut().zip(spilled.partitions) {
-                    file.extend(bytes);
-                }
-            }
+        let mut files: Vec<Vec<Vec<Vec<u8>>>> = vec![vec![Vec::new(); PARTITIONS]; sets.len()];
+        let spill = |tables: &mut [Aggregator], limit, files: &mut Vec<Vec<Vec<Vec<u8>>>>| {
+            spill_largest(tables, limit, 0, PARTITIONS, &mut |set, partition, bytes| {
+                files[set][partition].push(bytes);
+                Ok(())
+            })
+            .unwrap();
         };
         let limit = 1 << 20;
         for from in (0..ROWS).step_by(3_000) {
@@ -193,18 +196,18 @@ mod tests {
                 set.consume(table, &keys, &[None, Some(arg.clone())], &[None, None], arg.len)
                     .unwrap();
             }
-            take(spill_largest(&mut tables, limit, PARTITIONS).unwrap(), &mut files);
+            spill(&mut tables, limit, &mut files);
             assert!(tables.iter().map(Aggregator::memory_size).sum::<usize>() <= limit);
         }
         let spilled: Vec<bool> = files.iter().map(|files| !files[0].is_empty()).collect();
         assert_eq!(spilled, [true, true, false, false], "only large sets leave memory");
-        take(spill_largest(&mut tables, 0, PARTITIONS).unwrap(), &mut files);
+        spill(&mut tables, 0, &mut files);
         for ((keys, set), files) in SETS.iter().zip(&sets).zip(&files) {
             let mut found = Found::new();
             let mut only: Option<Aggregator> = None;
             for bytes in files {
                 let mut table = Aggregator::new(Arc::clone(&set.spec));
-                table.absorb(bytes).unwrap();
+                bytes.iter().for_each(|piece| table.absorb(piece).unwrap());
                 if !keys.is_empty() {
                     groups(&table, &mut found);
                     continue;

@@ -1,11 +1,14 @@
 //! Groups as bytes of temporary files.
 //!
 //! ```text
-//! block     magic | section | section | ... | end          one a call of spill
+//! piece     magic | section | section | ... | end
 //! section   GROUPS | count | keys of each group | states of each aggregate that has no set
-//!           PAIRS  | aggregate | count | group (counted from the start of the block) and value of each pair
+//!           KEYS   | count | keys of each group
+//!           PAIRS  | aggregate | count | group (counted from the start of the piece) and value of each pair
 //! ```
-//! Sections are small, so that reading a block needs little memory beside the table it is read into.
+//! A spill is written in small pieces, which leave one after another, so that it needs little memory beside the table. Each
+//! piece stands for itself: whoever reads pieces may spill what was read after any of them. So pairs come with the keys of
+//! their groups.
 
 use super::aggregator::Aggregator;
 use super::distinct::DistinctSet;
@@ -23,53 +26,60 @@ const MAGIC: u8 = 0xc7;
 const END: u8 = 0;
 const GROUPS: u8 = 1;
 const PAIRS: u8 = 2;
+const KEYS: u8 = 3;
+
+/// Bytes that a piece takes about, where groups are large.
+const PIECE: usize = 1 << 18;
+
+/// Takes the pieces of a spill with the partition of each. An error ends the spill.
+pub type PieceSink<'a> = dyn FnMut(usize, Vec<u8>) -> Result<(), ExecError> + 'a;
 
 impl Aggregator {
-    /// Appends all groups to `out` by hash partition (their number is a power of two) and forgets them.
+    /// Hands all groups out by hash partition (their number is a power of two) and forgets them.
     ///
     /// Each level partitions by other bits of the hash: a partition that is too large is read back and spilled at the next
     /// level. Without keys, what partitions is the values of distinct aggregates, and all else goes to partition 0: what
     /// is read from the partitions is to be closed and merged with each other.
-    pub fn spill(&mut self, level: u32, out: &mut [Vec<u8>]) -> Result<(), ExecError> {
-        let partitions = out.len();
+    pub fn spill(
+        &mut self,
+        level: u32,
+        partitions: usize,
+        out: &mut PieceSink<'_>,
+    ) -> Result<(), ExecError> {
         assert!(partitions.is_power_of_two());
-        let mut lists: Vec<Vec<u32>> = vec![Vec::new(); partitions];
-        // Of each group, its place in its partition, and the partition; for pairs.
-        let mut places = Vec::new();
+        // Of each group, its partition; for pairs.
         let mut part_of = Vec::new();
-        let with_pairs = self.aggregates.iter().any(|aggregate| aggregate.distinct.is_some());
         if self.is_grouped() {
-            for group in 0..self.groups() {
-                let part = partition_of(&self.table.rows, group, level, partitions);
+            if self.aggregates.iter().any(|aggregate| aggregate.distinct.is_some()) {
+                reserve(&mut part_of, self.groups())?;
+            }
+            let with_pairs = part_of.capacity() > 0;
+            let rows = &self.table.rows;
+            let parts = (0..self.groups()).map(|group| {
+                let part = partition_of(rows, group, level, partitions);
                 if with_pairs {
-                    reserve(&mut places, 1)?;
-                    places.push(lists[part].len() as u32);
-                    reserve(&mut part_of, 1)?;
                     part_of.push(part as u32);
                 }
-                reserve(&mut lists[part], 1)?;
-                lists[part].push(group as u32);
-            }
+                part
+            });
+            let write = |groups: &[u32], piece: &mut Vec<u8>| self.write_groups(groups, piece);
+            let count = per_piece(self.memory_size(), self.groups());
+            write_pieces(parts, partitions, count, write, out)?;
         } else {
-            lists[0].push(0);
+            write_pieces([0].into_iter(), 1, 1, |all, piece| self.write_groups(all, piece), out)?;
         }
-        for (list, out) in lists.iter().zip(out.iter_mut()) {
-            out.push(MAGIC);
-            for groups in list.chunks(CHUNK) {
-                self.write_groups(groups, out)?;
-            }
-        }
-        drop(lists);
         for (at, aggregate) in self.aggregates.iter().enumerate() {
-            if let Some(set) = &aggregate.distinct {
-                let part = |place: usize| match part_of.get(group_of(set, place)) {
-                    Some(&part) => part as usize,
-                    None => partition_of(&set.table.rows, place, level, partitions),
-                };
-                write_pairs(at, set, &places, part, out)?;
-            }
+            let Some(set) = &aggregate.distinct else { continue };
+            let rows = &set.table.rows;
+            let parts = (0..rows.len).map(|pair| match part_of.get(group_of(set, pair)) {
+                Some(&part) => part as usize,
+                None => partition_of(rows, pair, level, partitions),
+            });
+            let write =
+                |pairs: &[u32], piece: &mut Vec<u8>| self.write_pairs(at, set, pairs, piece);
+            let count = per_piece(set.memory_size(), rows.len);
+            write_pieces(parts, partitions, count, write, out)?;
         }
-        out.iter_mut().for_each(|out| out.push(END));
         self.clear();
         Ok(())
     }
@@ -91,23 +101,67 @@ impl Aggregator {
         // The vectors below grow by doubling; this reserve is for the error.
         reserve(out, groups.len() * 8 * (self.table.rows.width() + self.aggregates.len()))?;
         out.push(GROUPS);
-        put(groups.len() as u64, out);
-        let rows = &self.table.rows;
-        for &group in groups {
-            for key in 0..rows.types.len() {
-                write_key(rows, group as usize, key, out);
-            }
-        }
+        self.write_keys(groups.iter(), groups.len(), out);
         for aggregate in self.aggregates.iter().filter(|aggregate| aggregate.distinct.is_none()) {
             aggregate.state.write(groups, out);
         }
         Ok(())
     }
 
-    /// Takes in what [`Self::spill`] wrote: one block or several after another. Bytes that are something else are an error.
+    fn write_keys<'a>(
+        &self,
+        groups: impl Iterator<Item = &'a u32>,
+        count: usize,
+        out: &mut Vec<u8>,
+    ) {
+        put(count as u64, out);
+        let rows = &self.table.rows;
+        for &group in groups {
+            for key in 0..rows.types.len() {
+                write_key(rows, group as usize, key, out);
+            }
+        }
+    }
+
+    /// Writes pairs of a set, and the keys of their groups before them.
+    fn write_pairs(
+        &self,
+        aggregate: usize,
+        set: &DistinctSet,
+        pairs: &[u32],
+        out: &mut Vec<u8>,
+    ) -> Result<(), ExecError> {
+        let group = |pair: &u32| group_of(set, *pair as usize) as u32;
+        // By group, so that each group's key is written once.
+        let mut sorted = pairs.to_vec();
+        reserve(out, pairs.len() * 10)?;
+        if self.is_grouped() {
+            sorted.sort_by_key(group);
+            let mut groups: Vec<u32> = sorted.iter().map(group).collect();
+            groups.dedup();
+            out.push(KEYS);
+            self.write_keys(groups.iter(), groups.len(), out);
+        }
+        out.push(PAIRS);
+        put(aggregate as u64, out);
+        put(pairs.len() as u64, out);
+        let mut place = 0;
+        let mut last = sorted.first().map(group);
+        for pair in &sorted {
+            if self.is_grouped() {
+                place += u64::from(last != Some(group(pair)));
+                last = Some(group(pair));
+                put(place, out);
+            }
+            write_key(&set.table.rows, *pair as usize, set.value, out);
+        }
+        Ok(())
+    }
+
+    /// Takes in what [`Self::spill`] wrote: one piece or several after another. Bytes that are something else are an error.
     pub fn absorb(&mut self, bytes: &[u8]) -> Result<(), ExecError> {
         let mut reader = Reader::new(bytes);
-        // Our group of each group of the block.
+        // Our group of each group of the piece.
         let mut remap = Vec::new();
         while reader.left() > 0 {
             if reader.byte()? != MAGIC {
@@ -117,6 +171,7 @@ impl Aggregator {
             loop {
                 match reader.byte()? {
                     GROUPS => self.read_groups(&mut reader, &mut remap)?,
+                    KEYS => self.read_keys(&mut reader, &mut remap)?,
                     PAIRS => self.read_pairs(&mut reader, &remap)?,
                     END => break,
                     _ => return Err(damaged()),
@@ -131,18 +186,8 @@ impl Aggregator {
         reader: &mut Reader<'_>,
         remap: &mut Vec<u32>,
     ) -> Result<(), ExecError> {
-        let count = reader.number()? as usize;
-        if count > CHUNK || (!self.is_grouped() && count != 1) {
-            return Err(damaged());
-        }
         let before = remap.len();
-        if self.is_grouped() {
-            let mut rows = KeyRows::new(&self.spec.keys);
-            read_rows(&mut rows, reader, count, 0)?;
-            self.table.find_rows(&rows, 0..count, None, remap)?;
-        } else {
-            remap.push(0);
-        }
+        let count = self.find_keys(reader, remap)?;
         let from: Vec<u32> = (0..count as u32).collect();
         let groups = self.groups();
         for aggregate in &mut self.aggregates {
@@ -156,6 +201,41 @@ impl Aggregator {
             aggregate.state.merge(&state, &from, &remap[before..])?;
         }
         Ok(())
+    }
+
+    /// Groups of pairs: mostly known, unless what was read before was spilled again.
+    fn read_keys(
+        &mut self,
+        reader: &mut Reader<'_>,
+        remap: &mut Vec<u32>,
+    ) -> Result<(), ExecError> {
+        let before = self.groups();
+        self.find_keys(reader, remap)?;
+        let groups = self.groups();
+        for aggregate in &mut self.aggregates {
+            aggregate.state.grow(groups, groups == before)?;
+        }
+        Ok(())
+    }
+
+    /// Reads keys, notes our groups of them, and gives their number.
+    fn find_keys(
+        &mut self,
+        reader: &mut Reader<'_>,
+        remap: &mut Vec<u32>,
+    ) -> Result<usize, ExecError> {
+        let count = reader.number()? as usize;
+        if count > CHUNK || (!self.is_grouped() && count != 1) {
+            return Err(damaged());
+        }
+        if self.is_grouped() {
+            let mut rows = KeyRows::new(&self.spec.keys);
+            read_rows(&mut rows, reader, count, 0)?;
+            self.table.find_rows(&rows, 0..count, None, remap)?;
+        } else {
+            remap.push(0);
+        }
+        Ok(count)
     }
 
     fn read_pairs(&mut self, reader: &mut Reader<'_>, remap: &[u32]) -> Result<(), ExecError> {
@@ -185,40 +265,36 @@ fn group_of(set: &DistinctSet, place: usize) -> usize {
     if set.value == 0 { usize::MAX } else { set.table.rows.word(place, 0) as usize }
 }
 
-/// Writes the pairs of a set to the partitions that `part` gives.
-fn write_pairs(
-    aggregate: usize,
-    set: &DistinctSet,
-    places: &[u32],
-    part: impl Fn(usize) -> usize,
-    out: &mut [Vec<u8>],
+/// How many of so many things go into a piece, by the memory that they take.
+fn per_piece(memory: usize, things: usize) -> usize {
+    (PIECE / (memory / things.max(1)).max(1)).clamp(1, CHUNK)
+}
+
+/// Writes things, numbered from 0, of which `parts` gives the partitions, in pieces of at most `count`.
+fn write_pieces(
+    parts: impl Iterator<Item = usize>,
+    partitions: usize,
+    count: usize,
+    write: impl Fn(&[u32], &mut Vec<u8>) -> Result<(), ExecError>,
+    out: &mut PieceSink<'_>,
 ) -> Result<(), ExecError> {
-    let rows = &set.table.rows;
-    let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); out.len()];
-    let flush = |list: &mut Vec<u32>, out: &mut Vec<u8>| -> Result<(), ExecError> {
-        reserve(out, list.len() * 10)?;
-        out.push(PAIRS);
-        put(aggregate as u64, out);
-        put(list.len() as u64, out);
-        for &pair in list.iter() {
-            let pair = pair as usize;
-            if set.value > 0 {
-                put(u64::from(places[group_of(set, pair)]), out);
-            }
-            write_key(rows, pair, set.value, out);
-        }
+    let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); partitions];
+    let mut flush = |part: usize, list: &mut Vec<u32>| {
+        let mut piece = vec![MAGIC];
+        write(list, &mut piece)?;
+        piece.push(END);
         list.clear();
-        Ok(())
+        out(part, piece)
     };
-    for pair in 0..rows.len {
-        let part = part(pair);
-        waiting[part].push(pair as u32);
-        if waiting[part].len() == CHUNK {
-            flush(&mut waiting[part], &mut out[part])?;
+    for (thing, part) in parts.enumerate() {
+        let list = &mut waiting[part];
+        list.push(thing as u32);
+        if list.len() == count {
+            flush(part, list)?;
         }
     }
-    for (list, out) in waiting.iter_mut().zip(out).filter(|(list, _)| !list.is_empty()) {
-        flush(list, out)?;
+    for (part, list) in waiting.iter_mut().enumerate().filter(|(_, list)| !list.is_empty()) {
+        flush(part, list)?;
     }
     Ok(())
 }

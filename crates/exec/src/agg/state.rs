@@ -8,7 +8,7 @@ use super::extremes::{
     MinInt,
 };
 use super::input::Groups;
-use super::memory::{allocated, grow};
+use super::memory::{ahead, allocated, grow};
 use super::moments::{MomentsExact, MomentsFloat};
 use super::narrow::{NarrowAvg, NarrowAvgFloat, NarrowSum, Narrowed};
 use super::spec::{AggKind, NumType, ValueType};
@@ -133,6 +133,14 @@ impl State {
         with_cells!(&self.cells, cells => cells.memory_size(), {
             AnyCells::Count(counts) => allocated(counts),
             AnyCells::Strings(cells) => cells.memory_size(),
+        })
+    }
+
+    /// Bytes beyond those that `more` groups need.
+    pub fn memory_ahead(&self, more: usize) -> usize {
+        with_cells!(&self.cells, cells => cells.memory_ahead(more), {
+            AnyCells::Count(counts) => ahead(counts, more),
+            AnyCells::Strings(cells) => cells.memory_ahead(more),
         })
     }
 

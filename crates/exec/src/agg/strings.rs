@@ -1,7 +1,7 @@
 //! min and max of strings, bytewise.
 
 use super::input::Groups;
-use super::memory::{allocated, grow, reserve};
+use super::memory::{ahead, allocated, grow, reserve};
 use super::rows::strings;
 use super::wire::{Reader, damaged, put, put_bytes};
 use super::word;
@@ -32,6 +32,13 @@ impl StringCells {
     /// Bytes allocated.
     pub fn memory_size(&self) -> usize {
         allocated(&self.words) + self.arena.capacity()
+    }
+
+    /// Bytes beyond those that `more` groups need, if their strings are as long as those so far. As strings are replaced,
+    /// the arena may grow by more.
+    pub fn memory_ahead(&self, more: usize) -> usize {
+        let bytes = self.arena.len() as u64 * more as u64 / self.words.len().max(1) as u64;
+        ahead(&self.words, more) + ahead(&self.arena, bytes as usize)
     }
 
     /// Adds groups up to `groups`.

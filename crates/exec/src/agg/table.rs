@@ -76,6 +76,15 @@ impl KeyTable {
             + allocated(&self.added)
     }
 
+    /// Bytes beyond those allocated that taking in `more` new keys needs, if they are like those known: the slots' double
+    /// beside the slots, for instance.
+    pub fn memory_ahead(&self, more: usize) -> usize {
+        let slots = self.slots_for(self.rows.len + more);
+        let slots = if slots == self.slots.len() { 0 } else { slots * size_of::<u64>() };
+        let interned = self.interners.iter().map(Interner::memory_ahead).sum::<usize>();
+        slots + interned + self.rows.memory_ahead(more)
+    }
+
     /// The numbers of the keys of some rows; keys that are not there are added.
     pub fn find(
         &mut self,
@@ -176,17 +185,23 @@ impl KeyTable {
         self.note_negative_zeros(batch)
     }
 
+    /// Slots with which a table of so many keys is at most 3/4 full; never less than there are.
+    fn slots_for(&self, keys: usize) -> usize {
+        let mut count = self.slots.len().max(LEAST_SLOTS);
+        while keys > count / 4 * 3 {
+            // A small table quadruples, as one that grew so fast will go on.
+            count *= if count < 1 << 18 { 4 } else { 2 };
+        }
+        count
+    }
+
     /// Sees to it that `more` rows find room while the table is at most 3/4 full.
     fn make_room(&mut self, more: usize) -> Result<(), ExecError> {
         let needed = self.rows.len + more;
         if needed >= u32::MAX as usize {
             return Err(ExecError::OutOfMemory { bytes: needed as u64 * 8 });
         }
-        let mut count = self.slots.len().max(LEAST_SLOTS);
-        while needed > count / 4 * 3 {
-            // A small table quadruples, as one that grew so fast will go on.
-            count *= if count < 1 << 18 { 4 } else { 2 };
-        }
+        let count = self.slots_for(needed);
         if count == self.slots.len() {
             return Ok(());
         }

@@ -311,6 +311,16 @@ fn settle(spec: &GroupSpec, parts: Vec<Aggregator>) -> Vec<Aggregator> {
     vec![first]
 }
 
+/// Spills to files, each a list of pieces.
+fn spill(aggregator: &mut Aggregator, level: u32, files: &mut [Vec<Vec<u8>>]) {
+    let partitions = files.len();
+    let mut out = |partition: usize, piece| {
+        files[partition].push(piece);
+        Ok(())
+    };
+    aggregator.spill(level, partitions, &mut out).unwrap();
+}
+
 fn run(case: &Case, random: &mut Random, way: Way, batch: usize) -> Vec<Aggregator> {
     let threads = if matches!(way, Way::OnePiece) { 1 } else { 3 };
     let new = || Aggregator::new(Arc::clone(&case.spec));
@@ -321,7 +331,7 @@ fn run(case: &Case, random: &mut Random, way: Way, batch: usize) -> Vec<Aggregat
         let to = case.rows.min(from + batch);
         case.consume(&mut aggregators[thread], random, from, to);
         if matches!(way, Way::Spill) && random.one_in(4) {
-            aggregators[thread].spill(0, &mut files).unwrap();
+            spill(&mut aggregators[thread], 0, &mut files);
             assert!(case.spec.keys.is_empty() || aggregators[thread].groups() == 0);
         }
     }
@@ -335,27 +345,35 @@ fn run(case: &Case, random: &mut Random, way: Way, batch: usize) -> Vec<Aggregat
         }
         Way::Partitions => {
             let parts: Vec<&Aggregator> = aggregators.iter().collect();
-            let merged =
-                (0..4).map(|p| Aggregator::merge_partition(&parts, p, 4).unwrap()).collect();
+            let merged = (0..4)
+                .map(|p| Aggregator::merge_partition(&parts, p, 4, &|| Ok(())).unwrap())
+                .collect();
             settle(&case.spec, merged)
         }
         Way::Spill => {
             for aggregator in &mut aggregators {
-                aggregator.spill(0, &mut files).unwrap();
+                spill(aggregator, 0, &mut files);
             }
             let mut parts = Vec::new();
             for file in files {
                 let mut part = new();
-                part.absorb(&file).unwrap();
-                if random.one_in(2) {
+                let deeper = random.one_in(2);
+                let mut smaller = vec![Vec::new(); 2];
+                for piece in file {
+                    part.absorb(&piece).unwrap();
+                    // A table that is full is spilled after any piece.
+                    if deeper && random.one_in(3) {
+                        spill(&mut part, 1, &mut smaller);
+                    }
+                }
+                if !deeper {
                     parts.push(part);
                     continue;
                 }
-                let mut smaller = vec![Vec::new(); 2];
-                part.spill(1, &mut smaller).unwrap();
+                spill(&mut part, 1, &mut smaller);
                 for file in smaller {
                     let mut part = new();
-                    part.absorb(&file).unwrap();
+                    part.absorb(&file.concat()).unwrap();
                     parts.push(part);
                 }
             }
@@ -397,8 +415,9 @@ proptest! {
         let mut aggregator = Aggregator::new(Arc::clone(&case.spec));
         case.consume(&mut aggregator, &mut random, 0, 60);
         let mut files = vec![Vec::new()];
-        aggregator.spill(0, &mut files).unwrap();
-        let good = files.remove(0);
+        spill(&mut aggregator, 0, &mut files);
+        let pieces = files.remove(0);
+        let good = pieces[cut.index(pieces.len())].clone();
         let mut bad = good.clone();
         let at = at.index(bad.len());
         bad[at] = byte;

@@ -12,6 +12,17 @@ fn overflow() -> ExecError {
     ExecError::Sql { sqlstate: "22003", message: "value out of range: overflow".to_owned() }
 }
 
+/// Spills to so many files.
+fn spill(aggregator: &mut Aggregator, partitions: usize) -> Vec<Vec<u8>> {
+    let mut files = vec![Vec::new(); partitions];
+    let mut out = |partition: usize, piece: Vec<u8>| {
+        files[partition].extend(piece);
+        Ok(())
+    };
+    aggregator.spill(0, partitions, &mut out).unwrap();
+    files
+}
+
 /// Results of an aggregate over batches, without keys.
 fn all(kind: AggKind, batches: &[Column]) -> Result<Vec<Scalar>, ExecError> {
     let mut aggregator = Aggregator::new(GroupSpec::new(vec![], vec![AggSpec::plain(kind)]));
@@ -241,7 +252,6 @@ fn the_first_zero_stands_for_its_group() {
         let mut aggregator = Aggregator::new(Arc::clone(&spec));
         let keys = [ints(&[7, 8, 7]), floats(&[values[0], 1.0, values[1]])];
         aggregator.consume(&keys, &[], &[], 3).unwrap();
-        let mut files = vec![Vec::new()];
         let mut merged = Aggregator::new(Arc::clone(&spec));
         merged.consume(&[ints(&[8]), floats(&[1.0])], &[], &[], 1).unwrap();
         merged.merge(aggregator).unwrap();
@@ -251,7 +261,7 @@ fn the_first_zero_stands_for_its_group() {
             let zero = (0..2).map(|row| keys.get(row)).find(|key| *key == Scalar::Float(0.0));
             let Some(Scalar::Float(zero)) = zero else { panic!("there is no zero") };
             assert_eq!(zero.is_sign_negative(), negative);
-            merged.spill(0, &mut files).unwrap();
+            let files = spill(&mut merged, 1);
             assert_eq!(merged.groups(), 0);
             merged.absorb(&files[0]).unwrap();
         }
@@ -364,8 +374,7 @@ fn memory_is_given_back_by_a_spill() {
     let columns = [key.clone(), key.clone()];
     aggregator.consume(&columns, &[Some(key)], &[None], keys.len()).unwrap();
     assert!(aggregator.memory_size() > 100_000 * (16 + 16 + 8));
-    let mut files = vec![Vec::new(); 8];
-    aggregator.spill(0, &mut files).unwrap();
+    let files = spill(&mut aggregator, 8);
     assert!(aggregator.memory_size() < 4096, "{}", aggregator.memory_size());
     let bytes: usize = files.iter().map(Vec::len).sum();
     assert!(bytes < 100_000 * 12, "{bytes}");
