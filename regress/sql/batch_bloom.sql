@@ -8,7 +8,7 @@
 SET pgcolumnar.row_group_rows = 2048;
 SET pgcolumnar.vector_rows = 256;
 SET pgcolumnar.bloom_filters = 'all';
-SELECT current_setting('server_encoding') = 'UTF8' AS utf8 \gset
+SELECT EXISTS (SELECT FROM pg_collation WHERE collprovider = 'i') AS icu \gset
 
 -- one column for each type, in no order; of g every vector has most values, of few a group has all
 SELECT twins('CREATE TABLE b (n int, i2 smallint, i4 int, i8 bigint, o oid, d date, ts timestamp, tz timestamptz, tm time, m money, u uuid, t text, c text COLLATE "C", v varchar(40), y bytea, nm name, g int, few int, seq int,
@@ -98,6 +98,11 @@ RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_material; RESET enab
 SELECT explained($$SELECT n, u FROM b WHERE u = '80000000-0000-0000-0000-000000000000' AND n < 3000$$);
 SELECT explained('SELECT count(*) FROM b WHERE i4 = 47514');
 RESET pgcolumnar.max_threads;
+-- workers of a Gather add up what they skipped
+SET pgcolumnar.max_threads = 0; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SELECT s.* FROM skips('u IN (''80000000-0000-0000-0000-000000000000'', ''80000000-0000-0000-0000-000000000001'')') s;
+SELECT s.* FROM (SELECT u FROM b WHERE n = 77) p, LATERAL skips(format('u = %L', u)) s;
+RESET pgcolumnar.max_threads; RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 
 -- NULLs; vectors of nothing else hold no value
 SELECT twins('CREATE TABLE nulls (n int, a int, t text)');
@@ -113,7 +118,7 @@ SELECT condition, s.by_bloom, s.vectors, s.vectors_by_bloom, s.answer
     FROM unnest(ARRAY['a = 4294475214', 'a = 4294475215', 'a = 7919', 'a IN (4294475215, 3)', 'v = md5(''5'')', 'v = ''8''', 'later = 5', 'later = 6', 'later = 5 AND v = ''8''']) WITH ORDINALITY AS x(condition, o), LATERAL skips(condition, 'changed') s ORDER BY o;
 
 -- collations: those that are deterministic are looked up, others never
-\if :utf8
+\if :icu
 CREATE COLLATION nd (PROVIDER = icu, LOCALE = 'und-u-ks-level2', DETERMINISTIC = false);
 SELECT twins('CREATE TABLE coll (n int, icu text COLLATE "und-x-icu", nd text COLLATE nd)');
 SELECT twins($$INSERT INTO coll SELECT n, md5(n::text), md5(n::text) FROM generate_series(1, 2048) n$$);
