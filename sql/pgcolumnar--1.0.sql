@@ -18,7 +18,8 @@ CREATE TABLE pgcolumnar.options (
     compression pg_catalog.text,
     compression_level pg_catalog.int4,
     row_group_rows pg_catalog.int4,
-    vector_rows pg_catalog.int4
+    vector_rows pg_catalog.int4,
+    bloom_columns pg_catalog.name[]
 ) USING heap;
 REVOKE ALL ON pgcolumnar.options FROM PUBLIC;
 GRANT SELECT ON pgcolumnar.options TO PUBLIC;
@@ -28,6 +29,7 @@ COMMENT ON COLUMN pgcolumnar.options.compression IS 'compression of new row grou
 COMMENT ON COLUMN pgcolumnar.options.compression_level IS 'zstd level of new row groups; NULL: setting pgcolumnar.compression_level';
 COMMENT ON COLUMN pgcolumnar.options.row_group_rows IS 'rows of a new row group; NULL: setting pgcolumnar.row_group_rows';
 COMMENT ON COLUMN pgcolumnar.options.vector_rows IS 'rows of a vector; NULL: setting pgcolumnar.vector_rows';
+COMMENT ON COLUMN pgcolumnar.options.bloom_columns IS 'columns that have Bloom filters in new row groups; NULL: setting pgcolumnar.bloom_filters';
 -- pg_dump takes the options along, but not those of temporary tables, which it does not dump.
 SELECT pg_catalog.pg_extension_config_dump('pgcolumnar.options',
     'WHERE table_id IN (SELECT c.oid FROM pg_catalog.pg_class c WHERE c.relpersistence OPERATOR(pg_catalog.<>) ''t'')');
@@ -39,10 +41,11 @@ CREATE FUNCTION pgcolumnar.set_options(
     compression pg_catalog.text DEFAULT NULL,
     compression_level pg_catalog.int4 DEFAULT NULL,
     row_group_rows pg_catalog.int4 DEFAULT NULL,
-    vector_rows pg_catalog.int4 DEFAULT NULL
+    vector_rows pg_catalog.int4 DEFAULT NULL,
+    bloom_columns pg_catalog.name[] DEFAULT NULL
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'pgcolumnar_set_options' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION pgcolumnar.set_options(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4)
+COMMENT ON FUNCTION pgcolumnar.set_options(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.name[])
     IS 'sets options of a table for its new row groups; NULL leaves an option as it is';
 
 CREATE FUNCTION pgcolumnar.reset_options(
@@ -50,10 +53,11 @@ CREATE FUNCTION pgcolumnar.reset_options(
     compression pg_catalog.bool DEFAULT false,
     compression_level pg_catalog.bool DEFAULT false,
     row_group_rows pg_catalog.bool DEFAULT false,
-    vector_rows pg_catalog.bool DEFAULT false
+    vector_rows pg_catalog.bool DEFAULT false,
+    bloom_columns pg_catalog.bool DEFAULT false
 ) RETURNS void
     AS 'MODULE_PATHNAME', 'pgcolumnar_reset_options' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION pgcolumnar.reset_options(pg_catalog.regclass, pg_catalog.bool, pg_catalog.bool, pg_catalog.bool, pg_catalog.bool)
+COMMENT ON FUNCTION pgcolumnar.reset_options(pg_catalog.regclass, pg_catalog.bool, pg_catalog.bool, pg_catalog.bool, pg_catalog.bool, pg_catalog.bool)
     IS 'removes options of a table, all of them unless some are named';
 
 CREATE FUNCTION pgcolumnar.storage_info(
@@ -73,7 +77,9 @@ CREATE FUNCTION pgcolumnar.storage_info(
     OUT min_value pg_catalog.text,
     OUT max_value pg_catalog.text,
     OUT distinct_values pg_catalog.int4,
-    OUT dictionary_bytes pg_catalog.int8
+    OUT dictionary_bytes pg_catalog.int8,
+    OUT bloom_bytes pg_catalog.int8,
+    OUT chunk_bloom_bytes pg_catalog.int8
 ) RETURNS SETOF pg_catalog.record
     AS 'MODULE_PATHNAME', 'pgcolumnar_storage_info' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
 COMMENT ON FUNCTION pgcolumnar.storage_info(pg_catalog.regclass)

@@ -14,6 +14,17 @@ pub enum CompressionSetting {
     Zstd,
 }
 
+/// Choices of `pgcolumnar.bloom_filters`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PostgresGucEnum)]
+pub enum BloomSetting {
+    #[name = c"none"]
+    None,
+    #[name = c"auto"]
+    Auto,
+    #[name = c"all"]
+    All,
+}
+
 /// Choices of `pgcolumnar.force_encoding`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PostgresGucEnum)]
 pub enum EncodingSetting {
@@ -46,6 +57,9 @@ pub static COMPRESSION_LEVEL: GucSetting<i32> = GucSetting::<i32>::new(3);
 pub static ROW_GROUP_ROWS: GucSetting<i32> = GucSetting::<i32>::new(122_880);
 /// `pgcolumnar.vector_rows`: default rows of a vector.
 pub static VECTOR_ROWS: GucSetting<i32> = GucSetting::<i32>::new(8192);
+/// `pgcolumnar.bloom_filters`: default Bloom filters of new row groups.
+pub static BLOOM_FILTERS: GucSetting<BloomSetting> =
+    GucSetting::<BloomSetting>::new(BloomSetting::Auto);
 /// `pgcolumnar.bulk_without_decoding`: fill row groups although logical decoding does not see them.
 pub static BULK_WITHOUT_DECODING: GucSetting<bool> = GucSetting::<bool>::new(false);
 /// `pgcolumnar.bulk_threshold`: rows a transaction puts on row pages before it fills row groups.
@@ -92,6 +106,14 @@ pub fn register() {
         c"Compression of new row groups of tables without an option of their own.",
         c"One of none, lz4, zstd. It is applied on top of the encoding where it saves at least an eighth.",
         &COMPRESSION,
+        GucContext::Userset,
+        GucFlags::default(),
+    );
+    GucRegistry::define_enum_guc(
+        c"pgcolumnar.bloom_filters",
+        c"Columns that have Bloom filters in new row groups of tables without a list of their own.",
+        c"One of none, auto (where they take at most 3 % of the column), all (where they are of use).",
+        &BLOOM_FILTERS,
         GucContext::Userset,
         GucFlags::default(),
     );

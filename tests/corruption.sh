@@ -31,7 +31,7 @@ cluster_start "$D"
 sql "$D" -o /dev/null << 'SQL'
 CREATE EXTENSION pgcolumnar;
 CREATE TABLE c (id int NOT NULL, k int, name text, price numeric(10,2), at timestamptz, f float8, big text) USING pgcolumnar;
-SELECT pgcolumnar.set_options('c', row_group_rows => 1024, vector_rows => 256);
+SELECT pgcolumnar.set_options('c', row_group_rows => 1024, vector_rows => 256, bloom_columns => '{name,big}');
 CREATE INDEX c_id ON c (id);
 CREATE FUNCTION add(first int, last int) RETURNS void LANGUAGE sql AS $$
     INSERT INTO c SELECT i, i % 7, CASE WHEN i % 10 > 0 THEN 'name ' || i % 50 END, i * 1.5, timestamptz '2024-01-01' + i * interval '1 min',
@@ -58,6 +58,8 @@ cat > "$SCRATCH/queries.sql" << 'SQL'
 SET max_parallel_workers_per_gather = 0;
 SELECT count(*), sum(id), min(name), sum(price), max(at), sum(f), sum(length(big)) FROM :t;
 SELECT count(*) FROM :t;
+SELECT count(*) FROM :t WHERE name = 'name 3x';
+SELECT count(*) FROM :t WHERE name = 'name 17';
 SELECT * FROM :t ORDER BY id DESC LIMIT 3;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;

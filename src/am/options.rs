@@ -1,8 +1,9 @@
 //! How a table's new row groups are written: its own options (`pgcolumnar.options`) over the settings.
 
-use crate::guc::{self, CompressionSetting, EncodingSetting};
+use crate::guc::{self, BloomSetting, CompressionSetting, EncodingSetting};
+use crate::ports;
 use crate::sql::catalog::{self, StoredOptions};
-use columnar_format::{Compression, EncodeOptions, Encoding};
+use columnar_format::{BloomFilters, Compression, EncodeOptions, Encoding};
 use core::ffi::CStr;
 use pgrx::pg_sys;
 
@@ -10,10 +11,24 @@ use pgrx::pg_sys;
 const INVALID_SUBTRANSACTION: pg_sys::SubTransactionId = 0;
 
 /// Options in force for one table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableOptions {
     pub row_group_rows: u32,
-    pub encode: EncodeOptions,
+    encode: EncodeOptions,
+    /// Whether each column has Bloom filters, where the table says so.
+    bloom_columns: Option<Vec<bool>>,
+}
+
+impl TableOptions {
+    /// How a column is encoded.
+    pub fn encode(&self, column: usize) -> EncodeOptions {
+        let bloom_filters = match &self.bloom_columns {
+            None => self.encode.bloom_filters,
+            Some(columns) if columns.get(column) == Some(&true) => BloomFilters::All,
+            Some(_) => BloomFilters::None,
+        };
+        EncodeOptions { bloom_filters, ..self.encode }
+    }
 }
 
 /// The options of a table. One that the server made to rewrite another has the other's ([`rewritten`]).
@@ -22,16 +37,26 @@ pub struct TableOptions {
 /// `rel` is an open relation of this access method.
 pub unsafe fn of(rel: pg_sys::Relation) -> TableOptions {
     // SAFETY: as the caller's.
-    unsafe { of_oid(rewritten(rel).unwrap_or((*rel).rd_id)) }
+    unsafe {
+        let table = rewritten(rel).unwrap_or((*rel).rd_id);
+        let stored = catalog::read(table).unwrap_or_default();
+        over_settings(&stored, |names| named((*rel).rd_att, names))
+    }
 }
 
-/// The options of a table by its OID: the settings alone where it sets none or does not exist.
+/// Which attributes have one of these names. Columns that were renamed since have not.
 ///
 /// # Safety
-/// Called on the backend's thread inside a transaction.
-pub unsafe fn of_oid(table: pg_sys::Oid) -> TableOptions {
-    // SAFETY: as the caller's.
-    over_settings(unsafe { catalog::read(table) }.unwrap_or_default())
+/// `desc` is a live tuple descriptor.
+unsafe fn named(desc: pg_sys::TupleDesc, names: &[Box<CStr>]) -> Vec<bool> {
+    // SAFETY: `natts` attributes follow the descriptor; names are NUL-terminated.
+    unsafe {
+        let is_named = |i: usize| {
+            let name = CStr::from_ptr((*ports::TupleDescAttr(desc, i)).attname.data.as_ptr());
+            names.iter().any(|wanted| wanted.as_ref() == name)
+        };
+        (0..(*desc).natts as usize).map(is_named).collect()
+    }
 }
 
 /// The table that this transient one is to replace: VACUUM FULL, CLUSTER, ALTER TABLE and REFRESH MATERIALIZED VIEW write a
@@ -58,7 +83,10 @@ fn original(name: &[u8]) -> Option<pg_sys::Oid> {
 }
 
 /// A stored number outside its range (put there by hand, or by a version with wider ranges) counts as not set.
-fn over_settings(stored: StoredOptions) -> TableOptions {
+fn over_settings(
+    stored: &StoredOptions,
+    named: impl FnOnce(&[Box<CStr>]) -> Vec<bool>,
+) -> TableOptions {
     let compression = stored.compression.unwrap_or_else(|| match guc::COMPRESSION.get() {
         CompressionSetting::None => Compression::None,
         CompressionSetting::Lz4 => Compression::Lz4,
@@ -83,7 +111,13 @@ fn over_settings(stored: StoredOptions) -> TableOptions {
             vector_rows: choose(stored.vector_rows, guc::VECTOR_ROWS_RANGE, guc::VECTOR_ROWS.get())
                 as usize,
             forced_encoding: forced_encoding(),
+            bloom_filters: match guc::BLOOM_FILTERS.get() {
+                BloomSetting::None => BloomFilters::None,
+                BloomSetting::Auto => BloomFilters::Auto,
+                BloomSetting::All => BloomFilters::All,
+            },
         },
+        bloom_columns: stored.bloom_columns.as_deref().map(named),
     }
 }
 

@@ -346,7 +346,7 @@ unsafe fn write_buffer(rel: pg_sys::Relation, buffer: &Buffer) {
         let entry = if rows.rows == 0 {
             Entry::default()
         } else {
-            let encoded = writer::encode(&rows.columns, rows.rows, &buffer.options.encode);
+            let encoded = writer::encode(&rows.columns, rows.rows, &buffer.options);
             let written = writer::write(rel, buffer.reserved.group, &encoded, &rows.runs);
             Entry {
                 kind: EntryKind::Columns as u8,

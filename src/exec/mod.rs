@@ -11,6 +11,7 @@
 //!
 //! Kernels and pipelines are the crate `columnar_exec`, which knows no PostgreSQL.
 
+pub mod blooms;
 pub mod error;
 pub mod gather;
 pub mod metadata;

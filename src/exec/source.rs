@@ -21,6 +21,7 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::blooms::GroupBlooms;
 use super::gather::Gather;
 use super::metadata::{self, Metadata};
 
@@ -48,14 +49,17 @@ pub enum Origin {
 /// Counters for EXPLAIN.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Row groups, those that zone maps excluded, and those whose metadata told all that was asked.
+    /// Row groups, those that zone maps excluded, those that only Bloom filters did, and those whose metadata told all that
+    /// was asked.
     pub groups: u64,
     pub groups_skipped: u64,
+    pub groups_skipped_bloom: u64,
     pub groups_answered: u64,
-    /// Vectors' worth of rows in the groups that were read, those that zone maps excluded, and those whose metadata told all
-    /// that was asked.
+    /// Vectors' worth of rows in the groups that were read, those that zone maps excluded, those that only Bloom filters did,
+    /// and those whose metadata told all that was asked.
     pub vectors: u64,
     pub vectors_skipped: u64,
+    pub vectors_skipped_bloom: u64,
     pub vectors_answered: u64,
     /// Vectors of which the filters let no row pass, so that the other columns were not read.
     pub vectors_emptied: u64,
@@ -72,9 +76,11 @@ impl Counts {
     pub fn add(&mut self, other: &Self) {
         self.groups += other.groups;
         self.groups_skipped += other.groups_skipped;
+        self.groups_skipped_bloom += other.groups_skipped_bloom;
         self.groups_answered += other.groups_answered;
         self.vectors += other.vectors;
         self.vectors_skipped += other.vectors_skipped;
+        self.vectors_skipped_bloom += other.vectors_skipped_bloom;
         self.vectors_answered += other.vectors_answered;
         self.vectors_emptied += other.vectors_emptied;
         self.page_rows += other.page_rows;
@@ -97,6 +103,8 @@ pub struct Reader {
     /// What the rows are for.
     pipeline: Option<Arc<Pipeline>>,
     filters: Vec<Expr>,
+    /// Those of the filters that Bloom filters may tell of.
+    looked_up: Vec<usize>,
     params: Vec<Scalar>,
     /// Columns brought with every morsel, and those brought when rows have passed the filters.
     first: Vec<usize>,
@@ -128,6 +136,7 @@ struct Opened {
     group: Rc<Group>,
     /// By request; `None` where the column is younger than the group.
     columns: Vec<Option<Rc<group::Column>>>,
+    blooms: GroupBlooms,
     dictionaries: RefCell<Vec<Option<Arc<SharedDictionary>>>>,
 }
 
@@ -183,6 +192,7 @@ impl Reader {
             table_columns,
             pipeline: None,
             filters: Vec::new(),
+            looked_up: Vec::new(),
             params: Vec::new(),
             first: Vec::new(),
             second: Vec::new(),
@@ -211,7 +221,7 @@ impl Reader {
             self.units.iter().filter(|u| matches!(u, Unit::Group(_))).count() as u64;
     }
 
-    /// Says what filters the rows will meet, for zone maps, and which columns are read before and after them.
+    /// Says what filters the rows will meet, for zone maps and Bloom filters, and which columns are read before and after them.
     pub fn set_filters(
         &mut self,
         filters: Vec<Expr>,
@@ -219,6 +229,8 @@ impl Reader {
         (first, second): (Vec<usize>, Vec<usize>),
     ) {
         (self.filters, self.params) = (filters, params);
+        let looked_up = |at: &usize| prune::looks_up(&self.filters[*at]);
+        self.looked_up = (0..self.filters.len()).filter(looked_up).collect();
         (self.first, self.second) = (first, second);
         if self.filters.is_empty() {
             self.first.append(&mut self.second);
@@ -235,6 +247,27 @@ impl Reader {
         let excludes = |filter: &Expr| !prune::may_match(filter, bounds, &self.params);
         let bound = self.pipeline.as_ref().and_then(|pipeline| pipeline.bound_filter());
         self.filters.iter().any(excludes) || bound.as_ref().is_some_and(excludes)
+    }
+
+    /// Whether Bloom filters of a group's chunks, or of the vectors that hold a row, say that no row passes the filters where
+    /// zone maps do not.
+    fn is_pruned_by_blooms(
+        &self,
+        bounds: &dyn Fn(usize) -> Option<ColumnBounds>,
+        (group, columns, blooms): (&Group, &[Option<Rc<group::Column>>], &GroupBlooms),
+        row: Option<u32>,
+    ) -> bool {
+        let holds = |at: usize, value: &Scalar| {
+            // Of a column younger than its group, zone maps tell all.
+            columns[at].as_ref().is_none_or(|column| {
+                let request = (at, self.requests[at].attribute, self.kinds[at]);
+                blooms.may_hold(self.rel, group, request, column, row, value)
+            })
+        };
+        self.looked_up.iter().any(|&filter| {
+            let filter = &self.filters[filter];
+            !prune::may_match_with_blooms(filter, bounds, &holds, &self.params)
+        })
     }
 
     /// Lets metadata answer for rows where it can, for a pipeline that allows it. The rows it answers for are not handed out.
@@ -371,6 +404,13 @@ impl Reader {
             self.counts.groups_skipped += 1;
             return;
         }
+        let blooms = GroupBlooms::new(columns.len());
+        let skipped = self.is_pruned_by_blooms(&bounds, (&group, &columns, &blooms), None);
+        self.counts.bytes += blooms.take_bytes();
+        if skipped {
+            self.counts.groups_skipped_bloom += 1;
+            return;
+        }
         let mut visible = Vec::new();
         // SAFETY: the group belongs to the open relation; the snapshot is alive.
         let all = unsafe {
@@ -400,7 +440,7 @@ impl Reader {
         self.counts.vectors += cuts.len() as u64 - 1;
         let dictionaries = RefCell::new(vec![None; columns.len()]);
         self.group = Some(OpenGroup {
-            opened: Rc::new(Opened { group, columns, dictionaries }),
+            opened: Rc::new(Opened { group, columns, blooms, dictionaries }),
             visible: (!all).then_some(visible),
             visible_before: 0,
             cuts,
@@ -427,8 +467,17 @@ impl Reader {
                 }
             };
             let opened = open.opened.clone();
-            if self.excluded(&opened, start) {
+            let vector = |column| metadata::of_vector(column, start);
+            let bounds = |at: usize| self.bounds(opened.columns[at].as_deref().map(vector), at);
+            if self.is_pruned(&bounds) {
                 self.counts.vectors_skipped += 1;
+                continue;
+            }
+            let chunks = (&*opened.group, opened.columns.as_slice(), &opened.blooms);
+            let skipped = self.is_pruned_by_blooms(&bounds, chunks, Some(start));
+            self.counts.bytes += opened.blooms.take_bytes();
+            if skipped {
+                self.counts.vectors_skipped_bloom += 1;
                 continue;
             }
             if self.summaries.is_some() {
@@ -471,14 +520,6 @@ impl Reader {
                 unfiltered: false,
             });
         }
-    }
-
-    /// Whether zone maps of the vectors that begin at or before a row exclude all rows of a morsel.
-    fn excluded(&self, opened: &Opened, start: u32) -> bool {
-        let vector = |chunk| metadata::of_vector(chunk, start);
-        let bounds =
-            |column: usize| self.bounds(opened.columns[column].as_deref().map(vector), column);
-        self.is_pruned(&bounds)
     }
 
     /// Bounds of a column in a chunk or vector; one that is younger than its group has its default everywhere.

@@ -23,16 +23,24 @@ const TABLE: &CStr = c"options";
 const INDEX: &CStr = c"options_pkey";
 
 /// Columns of the table.
-const COLUMNS: [pg_sys::Oid; 5] =
-    [pg_sys::REGCLASSOID, pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::INT4OID, pg_sys::INT4OID];
+const COLUMNS: [pg_sys::Oid; 6] = [
+    pg_sys::REGCLASSOID,
+    pg_sys::TEXTOID,
+    pg_sys::INT4OID,
+    pg_sys::INT4OID,
+    pg_sys::INT4OID,
+    pg_sys::NAMEARRAYOID,
+];
 
 /// What a table sets for itself; `None` follows the setting of the same name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredOptions {
     pub compression: Option<Compression>,
     pub compression_level: Option<i32>,
     pub row_group_rows: Option<i32>,
     pub vector_rows: Option<i32>,
+    /// Names of the columns that have Bloom filters; `None` follows the setting `bloom_filters`.
+    pub bloom_columns: Option<Vec<Box<CStr>>>,
 }
 
 impl StoredOptions {
@@ -152,6 +160,7 @@ impl Catalog {
                 compression_level: number(2),
                 row_group_rows: number(3),
                 vector_rows: number(4),
+                bloom_columns: (!nulls[5]).then(|| names(values[5])),
             }
         }
     }
@@ -178,6 +187,55 @@ impl Drop for Catalog {
             // SAFETY: opened by `open`.
             unsafe { pg_sys::relation_close(self.rel, unlock) };
         }
+    }
+}
+
+const NAME_BYTES: c_int = pg_sys::NAMEDATALEN as c_int;
+
+/// The members of an array of names but NULL.
+///
+/// # Safety
+/// `array` is an array of names.
+pub unsafe fn names(array: pg_sys::Datum) -> Vec<Box<CStr>> {
+    // SAFETY: as the caller's; the arrays that are given have `count` members, names are NUL-terminated.
+    unsafe {
+        let array: *mut pg_sys::ArrayType = pg_sys::pg_detoast_datum(array.cast_mut_ptr()).cast();
+        let (mut values, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
+        let (kind, align) = (pg_sys::NAMEOID, b'c' as core::ffi::c_char);
+        pg_sys::deconstruct_array(
+            array,
+            kind,
+            NAME_BYTES,
+            false,
+            align,
+            &raw mut values,
+            &raw mut nulls,
+            &raw mut count,
+        );
+        (0..count as usize)
+            .filter(|&i| !*nulls.add(i))
+            .map(|i| CStr::from_ptr((*values.add(i)).cast_mut_ptr()).into())
+            .collect()
+    }
+}
+
+/// An array of names.
+unsafe fn name_array(names: &[Box<CStr>]) -> pg_sys::Datum {
+    // SAFETY: names are copied, each to a zeroed name whose last byte stays zero.
+    unsafe {
+        let mut values: Vec<pg_sys::Datum> = Vec::with_capacity(names.len());
+        for name in names {
+            let copy: *mut u8 = pg_sys::palloc0(NAME_BYTES as usize).cast();
+            let bytes = name.to_bytes();
+            let len = bytes.len().min(NAME_BYTES as usize - 1);
+            ptr::copy_nonoverlapping(bytes.as_ptr(), copy, len);
+            values.push(pg_sys::Datum::from(copy));
+        }
+        let (kind, align) = (pg_sys::NAMEOID, b'c' as core::ffi::c_char);
+        let count = values.len() as c_int;
+        let array =
+            pg_sys::construct_array(values.as_mut_ptr(), count, kind, NAME_BYTES, false, align);
+        pg_sys::Datum::from(array)
     }
 }
 
@@ -230,6 +288,7 @@ pub unsafe fn write(table: pg_sys::Oid, options: &StoredOptions) -> bool {
                 options.compression_level.map(pg_sys::Datum::from),
                 options.row_group_rows.map(pg_sys::Datum::from),
                 options.vector_rows.map(pg_sys::Datum::from),
+                options.bloom_columns.as_deref().map(|names| name_array(names)),
             ];
             for (i, value) in row.into_iter().enumerate() {
                 nulls[i] = value.is_none();

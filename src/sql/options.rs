@@ -3,12 +3,14 @@
 use super::argument;
 use super::catalog::{self, StoredOptions};
 use super::target::{Target, fail};
+use crate::am::relation_name;
 use crate::guc;
 use columnar_format::Compression;
 use core::ffi::{CStr, c_int};
 use pgrx::{PgSqlErrorCode, pg_sys};
 
-/// `set_options("table", compression, compression_level, row_group_rows, vector_rows)`: sets those that are not NULL.
+/// `set_options("table", compression, compression_level, row_group_rows, vector_rows, bloom_columns)`: sets those that are
+/// not NULL.
 ///
 /// # Safety
 /// `fcinfo` is that of the running call.
@@ -24,6 +26,7 @@ pub unsafe fn set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             compression_level: number(fcinfo, 2, "compression_level", guc::COMPRESSION_LEVEL_RANGE),
             row_group_rows: number(fcinfo, 3, "row_group_rows", guc::ROW_GROUP_ROWS_RANGE),
             vector_rows: number(fcinfo, 4, "vector_rows", guc::VECTOR_ROWS_RANGE),
+            bloom_columns: columns(fcinfo, 5, &target),
         };
         lock(&target);
         let old = catalog::read(target.oid()).unwrap_or_default();
@@ -32,14 +35,15 @@ pub unsafe fn set(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             compression_level: given.compression_level.or(old.compression_level),
             row_group_rows: given.row_group_rows.or(old.row_group_rows),
             vector_rows: given.vector_rows.or(old.vector_rows),
+            bloom_columns: given.bloom_columns.or(old.bloom_columns),
         };
         store(&target, &new);
     }
     pg_sys::Datum::null()
 }
 
-/// `reset_options("table", compression, compression_level, row_group_rows, vector_rows)`: forgets those that are true,
-/// or all if none is.
+/// `reset_options("table", compression, compression_level, row_group_rows, vector_rows, bloom_columns)`: forgets those
+/// that are true, or all if none is.
 ///
 /// # Safety
 /// `fcinfo` is that of the running call.
@@ -56,7 +60,7 @@ pub unsafe fn reset(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             target.require_columnar();
         }
         let chosen = |i: usize| argument(fcinfo, i).is_some_and(|value| value.value() != 0);
-        let all = !(1..=4).any(chosen);
+        let all = !(1..=5).any(chosen);
         let mut new = old.unwrap_or_default();
         if all || chosen(1) {
             new.compression = None;
@@ -69,6 +73,9 @@ pub unsafe fn reset(fcinfo: pg_sys::FunctionCallInfo) -> pg_sys::Datum {
             if all || chosen(i + 2) {
                 *option = None;
             }
+        }
+        if all || chosen(5) {
+            new.bloom_columns = None;
         }
         store(&target, &new);
     }
@@ -115,6 +122,33 @@ unsafe fn compression(fcinfo: pg_sys::FunctionCallInfo, index: usize) -> Option<
             format!("invalid value for option \"compression\": \"{name}\""),
             Some("Available values: none, lz4, zstd."),
         ),
+    }
+}
+
+/// Names of columns, each of which the table has.
+unsafe fn columns(
+    fcinfo: pg_sys::FunctionCallInfo,
+    index: usize,
+    target: &Target,
+) -> Option<Vec<Box<CStr>>> {
+    // SAFETY: the argument is an array of names; the relation is open.
+    unsafe {
+        let names = catalog::names(argument(fcinfo, index)?);
+        for name in &names {
+            let attribute = pg_sys::get_attnum(target.oid(), name.as_ptr());
+            if attribute <= 0 {
+                fail(
+                    PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN,
+                    format!(
+                        "column \"{}\" of relation \"{}\" does not exist",
+                        name.to_string_lossy(),
+                        relation_name(target.rel())
+                    ),
+                    None,
+                );
+            }
+        }
+        Some(names)
     }
 }
 

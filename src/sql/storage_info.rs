@@ -7,12 +7,13 @@ use super::target::Target;
 use crate::am::group::{Group, cache, types};
 use crate::am::storage::directory::EntryKind;
 use crate::ports::{self, BLCKSZ};
+use columnar_format::SectionMeta;
 use core::ffi::CStr;
 use pgrx::pg_sys;
 use std::rc::Rc;
 
 /// Columns of the result.
-type Rows = Rowset<16>;
+type Rows = Rowset<18>;
 
 /// A column of the table: its name, and how its bounds are printed unless it was dropped.
 struct Shown {
@@ -106,9 +107,16 @@ unsafe fn put_column(
             min.as_deref().map_or(Field::Null, Field::Text),
             max.as_deref().map_or(Field::Null, Field::Text),
             meta.distinct.map_or(Field::Null, |distinct| Field::Int(distinct.into())),
-            meta.dictionary.map_or(Field::Null, |section| Field::BigInt(section.len.into())),
+            section(meta.dictionary),
+            section(vector.bloom),
+            section(meta.bloom),
         ]);
     }
+}
+
+/// The bytes of a section that may not be there.
+fn section(section: Option<SectionMeta>) -> Field<'static> {
+    section.map_or(Field::Null, |section| Field::BigInt(section.len.into()))
 }
 
 fn put_row_pages(rows: &Rows, run: &pages::Run) {
@@ -124,6 +132,8 @@ fn put_row_pages(rows: &Rows, run: &pages::Run) {
         Field::Null,
         Field::Null,
         Field::BigInt(i64::from(run.pages) * BLCKSZ as i64),
+        Field::Null,
+        Field::Null,
         Field::Null,
         Field::Null,
         Field::Null,

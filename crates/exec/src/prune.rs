@@ -1,4 +1,4 @@
-//! What bounds tell about a filter: that no row can satisfy it, or that all do.
+//! What bounds and Bloom filters tell about a filter: that no row can satisfy it, or that all do.
 //!
 //! Every expression is reduced to what it may be in some row ([`Outcomes`] of a condition, [`Range`] of a value).
 //! Whatever is not known here may be anything, so the answers err on the side of reading the rows. Errors that a filter
@@ -35,7 +35,44 @@ pub fn may_match(
     bounds: &dyn Fn(usize) -> Option<ColumnBounds>,
     params: &[Scalar],
 ) -> bool {
-    Prune { bounds, params }.condition(filter).may_be_true
+    Prune { bounds, holds: &|_, _| true, params }.condition(filter).may_be_true
+}
+
+/// As [`may_match`], where `holds` is also asked whether a column may hold a value: false only if it surely does not, as its
+/// Bloom filter tells. It is asked for what equalities compare with, where the bounds leave that open.
+pub fn may_match_with_blooms(
+    filter: &Expr,
+    bounds: &dyn Fn(usize) -> Option<ColumnBounds>,
+    holds: &dyn Fn(usize, &Scalar) -> bool,
+    params: &[Scalar],
+) -> bool {
+    Prune { bounds, holds, params }.condition(filter).may_be_true
+}
+
+/// Whether a filter has an equality that [`may_match_with_blooms`] may look up.
+pub fn looks_up(filter: &Expr) -> bool {
+    match filter {
+        Expr::And(args) | Expr::Or(args) => args.iter().any(looks_up),
+        Expr::BoolTest { test: BoolTest::IsTrue, arg } => looks_up(arg),
+        Expr::Not(arg) => match &**arg {
+            Expr::DistinctFrom { left, right, negated: false } => one_stored(left, right),
+            _ => false,
+        },
+        Expr::Compare { op: CompareOp::Eq, left, right }
+        | Expr::DistinctFrom { left, right, negated: true } => one_stored(left, right),
+        Expr::InList { arg, list, negated: false } => {
+            stored_column(arg).is_some() && list.len() <= MAX_LOOKED_UP
+        }
+        Expr::Like { arg, pattern, negated: false } => {
+            stored_column(arg).is_some() && pattern.is_exact()
+        }
+        _ => false,
+    }
+}
+
+/// Whether one of two operands is a column.
+fn one_stored(left: &Expr, right: &Expr) -> bool {
+    stored_column(left).is_some() != stored_column(right).is_some()
 }
 
 /// Whether all rows satisfy a filter: it is neither false nor NULL in any.
@@ -44,7 +81,7 @@ pub fn always_true(
     bounds: &dyn Fn(usize) -> Option<ColumnBounds>,
     params: &[Scalar],
 ) -> bool {
-    let outcomes = Prune { bounds, params }.condition(filter);
+    let outcomes = Prune { bounds, holds: &|_, _| true, params }.condition(filter);
     !outcomes.may_be_false && !outcomes.may_be_null
 }
 
@@ -114,6 +151,19 @@ impl Range {
     }
 }
 
+/// The most members of a list that are looked up. Of many, Bloom filters are likely to be wrong about one.
+const MAX_LOOKED_UP: usize = 64;
+
+/// The column whose stored integers or bytes are the values of an expression.
+fn stored_column(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Column(column) => Some(*column),
+        // Integers change no value. A cast of floats does, and has no filter to be looked up in.
+        Expr::Cast { to: CastTo::Int16 | CastTo::Int32 | CastTo::Int64, arg } => stored_column(arg),
+        _ => None,
+    }
+}
+
 /// How limits compare, where both are known and of one kind.
 fn order(a: &Option<Point>, b: &Option<Point>) -> Option<Ordering> {
     a.as_ref()?.compare(b.as_ref()?)
@@ -121,6 +171,7 @@ fn order(a: &Option<Point>, b: &Option<Point>) -> Option<Ordering> {
 
 struct Prune<'a> {
     bounds: &'a dyn Fn(usize) -> Option<ColumnBounds>,
+    holds: &'a dyn Fn(usize, &Scalar) -> bool,
     params: &'a [Scalar],
 }
 
@@ -128,7 +179,10 @@ impl Prune<'_> {
     fn condition(&self, expr: &Expr) -> Outcomes {
         match expr {
             Expr::Column(_) | Expr::Const(_) | Expr::Param(_) => self.boolean(expr),
-            Expr::Not(arg) => self.condition(arg).negate(),
+            Expr::Not(arg) => match &**arg {
+                Expr::DistinctFrom { left, right, negated } => self.distinct(left, right, !negated),
+                arg => self.without_look_up().condition(arg).negate(),
+            },
             Expr::And(args) => self.all(args, true),
             Expr::Or(args) => self.all(args, false),
             Expr::IsNull(arg) => {
@@ -139,28 +193,79 @@ impl Prune<'_> {
                 let range = self.value(arg);
                 Outcomes::known(range.may_be_value, range.may_be_null)
             }
-            Expr::BoolTest { test, arg } => bool_test(*test, self.condition(arg)),
+            Expr::BoolTest { test: BoolTest::IsTrue, arg } => {
+                bool_test(BoolTest::IsTrue, self.condition(arg))
+            }
+            Expr::BoolTest { test, arg } => bool_test(*test, self.without_look_up().condition(arg)),
+            Expr::Compare { op: CompareOp::Eq, left, right } => self.equal(left, right),
             Expr::Compare { op, left, right } => {
                 compare(*op, &self.value(left), &self.value(right))
             }
-            Expr::DistinctFrom { left, right, negated } => {
-                let (left, right) = (self.value(left), self.value(right));
-                let equal = compare(CompareOp::Eq, &left, &right);
-                let distinct = Outcomes::known(
-                    equal.may_be_false || left.may_be_null || right.may_be_null,
-                    equal.may_be_true || (left.may_be_null && right.may_be_null),
-                );
-                if *negated { distinct.negate() } else { distinct }
-            }
+            Expr::DistinctFrom { left, right, negated } => self.distinct(left, right, *negated),
             Expr::InList { arg, list, negated } => {
-                let found = in_list(&self.value(arg), list);
-                if *negated { found.negate() } else { found }
+                if *negated {
+                    self.without_look_up().in_list(arg, list).negate()
+                } else {
+                    self.in_list(arg, list)
+                }
             }
             Expr::Like { arg, pattern, negated } => {
-                let matched = like(&self.value(arg), pattern);
-                if *negated { matched.negate() } else { matched }
+                if *negated {
+                    self.without_look_up().like(arg, pattern).negate()
+                } else {
+                    self.like(arg, pattern)
+                }
             }
             _ => Outcomes::ANY,
+        }
+    }
+
+    /// For what must be false: there it tells nothing that a value is missing.
+    fn without_look_up(&self) -> Self {
+        Self { holds: &|_, _| true, ..*self }
+    }
+
+    /// IS DISTINCT FROM, or IS NOT if `negated`.
+    fn distinct(&self, left: &Expr, right: &Expr, negated: bool) -> Outcomes {
+        let equal = match negated {
+            true => self.equal(left, right),
+            false => self.without_look_up().equal(left, right),
+        };
+        let (left, right) = (self.value(left), self.value(right));
+        let distinct = Outcomes::known(
+            equal.may_be_false || left.may_be_null || right.may_be_null,
+            equal.may_be_true || (left.may_be_null && right.may_be_null),
+        );
+        if negated { distinct.negate() } else { distinct }
+    }
+
+    fn equal(&self, left: &Expr, right: &Expr) -> Outcomes {
+        let outcomes = compare(CompareOp::Eq, &self.value(left), &self.value(right));
+        let held = match (stored_column(left), stored_column(right)) {
+            (Some(column), None) => self.scalar(right).map(|value| (column, value)),
+            (None, Some(column)) => self.scalar(left).map(|value| (column, value)),
+            _ => None,
+        };
+        match held {
+            Some((column, value)) => self.if_held(outcomes, column, value),
+            None => outcomes,
+        }
+    }
+
+    /// The outcomes of an equality with a value, given that a column may not hold it.
+    fn if_held(&self, outcomes: Outcomes, column: usize, value: &Scalar) -> Outcomes {
+        if outcomes.may_be_true && !(self.holds)(column, value) {
+            return Outcomes { may_be_true: false, may_be_false: true, ..outcomes };
+        }
+        outcomes
+    }
+
+    /// A value that is the same in all rows.
+    fn scalar<'b>(&'b self, expr: &'b Expr) -> Option<&'b Scalar> {
+        match expr {
+            Expr::Const(value) => Some(value),
+            Expr::Param(param) => self.params.get(*param),
+            _ => None,
         }
     }
 
@@ -187,6 +292,39 @@ impl Prune<'_> {
             }
         }
         if conjunction { all } else { all.negate() }
+    }
+
+    fn in_list(&self, arg: &Expr, list: &[Scalar]) -> Outcomes {
+        if list.is_empty() {
+            return Outcomes::known(false, true);
+        }
+        let column = stored_column(arg).filter(|_| list.len() <= MAX_LOOKED_UP);
+        let arg = self.value(arg);
+        let mut found =
+            Outcomes { may_be_true: false, may_be_false: true, may_be_null: arg.may_be_null };
+        if !arg.may_be_value {
+            return Outcomes { may_be_false: false, ..found };
+        }
+        for member in list {
+            let mut one = compare(CompareOp::Eq, &arg, &constant(member));
+            // Once one may be there, the others need not be looked up.
+            if let (Some(column), false) = (column, found.may_be_true) {
+                one = self.if_held(one, column, member);
+            }
+            found.may_be_true |= one.may_be_true;
+            found.may_be_null |= one.may_be_null;
+            // Equal to this member in every row, or at least never false with a NULL among the members.
+            found.may_be_false &= one.may_be_false;
+        }
+        found
+    }
+
+    fn like(&self, arg: &Expr, pattern: &LikePattern) -> Outcomes {
+        if pattern.is_exact() {
+            let value = Expr::Const(Scalar::Bytes(pattern.prefix().into()));
+            return self.equal(arg, &value);
+        }
+        like(&self.value(arg), pattern)
     }
 
     fn value(&self, expr: &Expr) -> Range {
@@ -293,33 +431,11 @@ fn compare(op: CompareOp, left: &Range, right: &Range) -> Outcomes {
     Outcomes { may_be_true, may_be_false, may_be_null: left.may_be_null || right.may_be_null }
 }
 
-fn in_list(arg: &Range, list: &[Scalar]) -> Outcomes {
-    if list.is_empty() {
-        return Outcomes::known(false, true);
-    }
-    let mut found =
-        Outcomes { may_be_true: false, may_be_false: true, may_be_null: arg.may_be_null };
-    if !arg.may_be_value {
-        return Outcomes { may_be_false: false, ..found };
-    }
-    for member in list {
-        let one = compare(CompareOp::Eq, arg, &constant(member));
-        found.may_be_true |= one.may_be_true;
-        found.may_be_null |= one.may_be_null;
-        // Equal to this member in every row, or at least never false with a NULL among the members.
-        found.may_be_false &= one.may_be_false;
-    }
-    found
-}
-
 fn like(arg: &Range, pattern: &LikePattern) -> Outcomes {
     if !arg.may_be_value {
         return Outcomes { may_be_null: arg.may_be_null, ..Outcomes::NULL };
     }
     let prefix = pattern.prefix();
-    if pattern.is_exact() {
-        return compare(CompareOp::Eq, arg, &Range::point(Point::Bytes(prefix.into())));
-    }
     let limit = |limit: &Option<Point>| match limit {
         Some(Point::Bytes(bytes)) => Some(bytes.clone()),
         _ => None,

@@ -90,28 +90,27 @@ pub(crate) fn merge(spec: ColumnSpec, whole: &mut Option<Bounds>, part: Bounds) 
     *max = pick(spec.order, max.take(), part.1, Ordering::Greater);
 }
 
-fn pick(order: BoundsOrder, a: Option<Bound>, b: Option<Bound>, wanted: Ordering) -> Option<Bound> {
-    let (a, b) = (a?, b?);
-    let ordering = match (&a, &b) {
+/// How two bounds of a column compare; `None` where they are not of one kind.
+pub(crate) fn order(order: BoundsOrder, a: &Bound, b: &Bound) -> Option<Ordering> {
+    Some(match (a, b) {
         (Bound::Int(x), Bound::Int(y)) if order == BoundsOrder::Unsigned => {
             (*x as u64).cmp(&(*y as u64))
         }
         (Bound::Int(x), Bound::Int(y)) => x.cmp(y),
         (Bound::Float(x), Bound::Float(y)) => compare_floats(*x, *y),
-        (Bound::Bytes { bytes: x, exact: p }, Bound::Bytes { bytes: y, exact: q }) => {
-            x.cmp(y).then_with(|| {
-                // An equal bound that a value has stays exact.
-                if p == q {
-                    Ordering::Equal
-                } else if *p {
-                    wanted
-                } else {
-                    wanted.reverse()
-                }
-            })
-        }
+        (Bound::Bytes { bytes: x, .. }, Bound::Bytes { bytes: y, .. }) => x.cmp(y),
         _ => return None,
-    };
+    })
+}
+
+fn pick(by: BoundsOrder, a: Option<Bound>, b: Option<Bound>, wanted: Ordering) -> Option<Bound> {
+    let (a, b) = (a?, b?);
+    // Of equal bounds, one that a value has stays exact.
+    let ordering = order(by, &a, &b)?.then_with(|| match (a.is_exact(), b.is_exact()) {
+        (true, false) => wanted,
+        (false, true) => wanted.reverse(),
+        _ => Ordering::Equal,
+    });
     Some(if ordering == wanted || ordering == Ordering::Equal { a } else { b })
 }
 

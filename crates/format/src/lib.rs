@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! row group    chunk of column 0 | chunk of column 1 | ... | footer
-//! chunk        [dictionary] | vector 0 | vector 1 | ...            each a section: compressed and checksummed by itself
+//! chunk        [dictionary] | vector 0 | vector 1 | ... | [Bloom filters]     each a section, checksummed by itself
 //! vector       [validity] | the encoding's part (see `encoding`, `packed`, `values`)
 //! ```
 //!
@@ -20,6 +20,7 @@ compile_error!(
 
 mod bitmap;
 mod bits;
+mod bloom;
 mod bounds;
 mod builder;
 mod compress;
@@ -39,6 +40,7 @@ mod types;
 mod values;
 mod vector;
 
+pub use bloom::{ChunkBlooms, hash_of_bytes, hash_of_int};
 pub use bounds::{Bound, MAX_BOUND_BYTES, compare_floats};
 pub use builder::ColumnBuilder;
 pub use dictionary::Dictionary;
@@ -50,7 +52,7 @@ pub use footer::{FORMAT_VERSION, GroupFooter, GroupFooterBuilder};
 #[doc(hidden)]
 pub use meta::dictionary_context;
 pub use meta::{ChunkMeta, MAX_DICTIONARY, MAX_VECTOR_ROWS, VectorMeta};
-pub use options::{Compression, EncodeOptions, Encoding};
+pub use options::{BloomFilters, Compression, EncodeOptions, Encoding};
 pub use page_map::{MAX_PIECES, PageMap};
 pub use section::SectionMeta;
 #[doc(hidden)]

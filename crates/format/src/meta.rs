@@ -33,6 +33,17 @@ pub struct ChunkMeta {
     pub dictionary: Option<SectionMeta>,
     /// The vectors in row order.
     pub vectors: Vec<VectorMeta>,
+    /// The Bloom filter of all values.
+    pub bloom: Option<SectionMeta>,
+}
+
+impl ChunkMeta {
+    /// Where the chunk's Bloom filters lie, one after another: the first byte, counted from the chunk's, and their bytes.
+    /// `None` where it has none.
+    pub fn blooms(&self) -> Option<(u64, u64)> {
+        let all = || self.bloom.iter().chain(self.vectors.iter().filter_map(|v| v.bloom.as_ref()));
+        Some((all().next()?.offset, all().map(|section| u64::from(section.len)).sum()))
+    }
 }
 
 /// A vector: a run of a chunk's rows that is decoded on its own.
@@ -50,6 +61,8 @@ pub struct VectorMeta {
     pub min: Option<Bound>,
     /// An upper bound.
     pub max: Option<Bound>,
+    /// The Bloom filter of the vector's values.
+    pub bloom: Option<SectionMeta>,
 }
 
 impl VectorMeta {
@@ -73,6 +86,11 @@ pub(crate) fn vector_context(
 #[doc(hidden)]
 pub fn dictionary_context(spec: ColumnSpec) -> u64 {
     type_context(spec) ^ 0xff << 52
+}
+
+/// What a Bloom filter's checksum is seeded with.
+pub(crate) fn bloom_context(spec: ColumnSpec) -> u64 {
+    type_context(spec) ^ 0xfe << 52
 }
 
 fn type_context(spec: ColumnSpec) -> u64 {

@@ -112,6 +112,18 @@ impl FromStr for Encoding {
     }
 }
 
+/// Whether a chunk is given Bloom filters. None has them that cannot use them ([`crate::encode_chunk`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BloomFilters {
+    /// No.
+    None,
+    /// Where they take no more than 3 % of the chunk's bytes.
+    #[default]
+    Auto,
+    /// Yes.
+    All,
+}
+
 /// Settings of [`crate::encode_chunk`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncodeOptions {
@@ -123,16 +135,19 @@ pub struct EncodeOptions {
     pub vector_rows: usize,
     /// The encoding to use where it can hold the vector (else Plain); for tests. Nothing but NULL is always Constant.
     pub forced_encoding: Option<Encoding>,
+    /// Whether the chunk is given Bloom filters.
+    pub bloom_filters: BloomFilters,
 }
 
 impl Default for EncodeOptions {
-    /// zstd at level 3, 8,192 rows a vector, encodings chosen by size.
+    /// zstd at level 3, 8,192 rows a vector, encodings and Bloom filters chosen by size.
     fn default() -> Self {
         Self {
             compression: Compression::Zstd,
             compression_level: 3,
             vector_rows: 8192,
             forced_encoding: None,
+            bloom_filters: BloomFilters::Auto,
         }
     }
 }

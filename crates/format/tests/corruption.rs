@@ -191,8 +191,8 @@ fn an_unknown_version_is_named() {
     let mut bytes = GroupFooterBuilder::new(0).finish();
     bytes[4] = 9;
     let error = GroupFooter::parse(&bytes).expect_err("the version is unknown");
-    assert_eq!(error, FormatError::UnknownVersion { found: 9, supported: 1 });
-    assert!(error.to_string().contains('9') && error.to_string().contains('1'));
+    assert_eq!(error, FormatError::UnknownVersion { found: 9, supported: 2 });
+    assert!(error.to_string().contains('9') && error.to_string().contains('2'));
     bytes[0] = 0;
     assert!(matches!(GroupFooter::parse(&bytes), Err(FormatError::BadMagic { .. })));
 }

@@ -3,12 +3,13 @@
 mod common;
 
 use columnar_format::{
-    BoundsOrder, ColumnSpec, Compression, Encoding, GroupFooter, GroupFooterBuilder, PhysicalType,
-    encode_chunk,
+    BloomFilters, BoundsOrder, ColumnSpec, Compression, EncodeOptions, Encoding, GroupFooter,
+    GroupFooterBuilder, PhysicalType, encode_chunk,
 };
 use common::{build, check, open, options};
 
 const INT: ColumnSpec = ColumnSpec::new(PhysicalType::Int32, BoundsOrder::Signed);
+const BIG: ColumnSpec = ColumnSpec::new(PhysicalType::Int64, BoundsOrder::Signed);
 const FLOAT: ColumnSpec = ColumnSpec::new(PhysicalType::Float64, BoundsOrder::Float);
 const TEXT: ColumnSpec = ColumnSpec::new(PhysicalType::Bytes, BoundsOrder::Bytewise);
 
@@ -67,6 +68,30 @@ fn footer() -> Vec<u8> {
 fn footers_are_stored_as_ever() {
     let found = hex(&footer());
     assert_eq!(found, include_str!("golden/footer.txt").trim(), "as stored");
+}
+
+/// A filter over the chunk and one for each vector, under the version that brought them.
+#[test]
+fn bloom_filters_are_stored_as_ever() {
+    let scattered = |i: i64| Some(i.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64));
+    let unique: Vec<_> = (0..80).map(scattered).collect();
+    let repeated: Vec<_> = (0..80).map(|i| scattered(i % 40)).collect();
+    let found: Vec<String> = [(BIG, &unique, 40), (TEXT, &unique, 40), (BIG, &repeated, 27)]
+        .into_iter()
+        .map(|(spec, numbers, rows)| {
+            let options = EncodeOptions {
+                bloom_filters: BloomFilters::All,
+                ..options(rows, Compression::None, Some(Encoding::Plain))
+            };
+            let chunk = check(&build(spec, numbers), &options);
+            let (start, _) = chunk.meta.blooms().expect("filters");
+            let mut footer = GroupFooterBuilder::new(80);
+            footer.add(0, chunk.bytes.len() as u64, &chunk.meta);
+            format!("{} {}", hex(&footer.finish()), hex(&chunk.bytes[start as usize..]))
+        })
+        .collect();
+    let expected: Vec<&str> = include_str!("golden/bloom.txt").lines().collect();
+    assert_eq!(found, expected, "as stored:\n{}", found.join("\n"));
 }
 
 /// Compressed bytes may change with the compressor's version; those written once must still be read.

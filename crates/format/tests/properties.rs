@@ -2,7 +2,9 @@
 
 mod common;
 
-use columnar_format::{Compression, Encoding, GroupFooter, GroupFooterBuilder};
+use columnar_format::{
+    BloomFilters, Compression, EncodeOptions, Encoding, GroupFooter, GroupFooterBuilder,
+};
 use common::{SPECS, build, check, options};
 use proptest::prelude::*;
 
@@ -39,6 +41,26 @@ proptest! {
         let (offset, len, meta) = parsed.column(0).expect("own bytes");
         prop_assert_eq!((offset, len), (8, chunk.bytes.len() as u64));
         prop_assert_eq!(meta, chunk.meta);
+    }
+
+    #[test]
+    fn filters_hold_what_is_pushed(
+        numbers in numbers(),
+        scattered in prop::collection::vec(prop::option::weighted(0.9, any::<i64>()), 0..700),
+        spec in prop::sample::select(SPECS.to_vec()),
+        forced in prop::option::of(prop::sample::select(Encoding::ALL.to_vec())),
+        rows in 1..700usize,
+    ) {
+        let options = EncodeOptions {
+            bloom_filters: BloomFilters::All,
+            ..options(rows, Compression::None, forced)
+        };
+        check(&build(spec, &numbers), &options);
+        let chunk = check(&build(spec, &scattered), &options);
+        let mut footer = GroupFooterBuilder::new(chunk.meta.rows);
+        footer.add(8, chunk.bytes.len() as u64, &chunk.meta);
+        let parsed = GroupFooter::parse(footer.finish()).expect("own bytes");
+        prop_assert_eq!(parsed.column(0).expect("own bytes").2, chunk.meta);
     }
 
     #[test]

@@ -81,8 +81,10 @@ fn create(session: &mut Session, table: &Table) -> Result<(), Broken> {
     }
     partition(session, table, &columns)?;
     for leaf in table.leaves() {
+        // Bloom filters wherever they can be: by themselves, most columns have none.
         session.must(&format!(
-            "SELECT pgcolumnar.set_options('{leaf}', row_group_rows => {}, vector_rows => {})",
+            "SELECT pgcolumnar.set_options('{leaf}', row_group_rows => {}, vector_rows => {}, bloom_columns => \
+             (SELECT array_agg(attname) FROM pg_attribute WHERE attrelid = '{leaf}'::regclass AND attnum > 0))",
             table.row_group_rows, table.vector_rows
         ))?;
     }

@@ -61,7 +61,7 @@ impl ColumnsWriter {
             let group = change.next_group();
             let first = change.reserve_row_blocks(blocks);
             change.commit();
-            let encoded = writer::encode(&full.columns, full.rows, &self.options.encode);
+            let encoded = writer::encode(&full.columns, full.rows, &self.options);
             let written = writer::write(self.rel, group, &encoded, &full.runs);
             let mut change = Change::begin(self.rel);
             change.put(Entry {

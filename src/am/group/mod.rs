@@ -23,7 +23,9 @@ use crate::am::storage::extent;
 use crate::am::storage::page::{self, PageKind};
 use crate::am::{relation_name, tid};
 use crate::ports;
-use columnar_format::{ChunkMeta, Dictionary, FormatError, GroupFooter, TidMap, Vector};
+use columnar_format::{
+    ChunkBlooms, ChunkMeta, Dictionary, FormatError, GroupFooter, TidMap, Vector,
+};
 use core::cell::{OnceCell, RefCell};
 use head::InsertRun;
 use marks::{Mark, Marks};
@@ -308,6 +310,9 @@ impl Group {
                 self.corrupt(rel, Some(index), "a vector lies outside its chunk");
             }
         }
+        if meta.blooms().is_some_and(|(offset, bytes)| offset.saturating_add(bytes) > len) {
+            self.corrupt(rel, Some(index), "a Bloom filter lies outside its chunk");
+        }
         if row != self.entry.rows || meta.rows != row {
             self.corrupt(rel, Some(index), "its vectors do not add up to the group's rows");
         }
@@ -353,6 +358,23 @@ impl Group {
         column.vectors.borrow_mut()[vector] = Some(open.clone());
         cache::remember(column, vector, open.memory_size());
         open
+    }
+
+    /// Opens the Bloom filters of a column's chunk and tells how many bytes were read; `None` where it has none. They are not
+    /// kept: those of a column whose values are all distinct take about as much as a sixth of it.
+    pub fn blooms(
+        &self,
+        rel: pg_sys::Relation,
+        index: usize,
+        column: &Column,
+    ) -> Option<(ChunkBlooms, u64)> {
+        let (offset, len) = column.meta.blooms()?;
+        let bytes =
+            self.section(rel, index, column, offset, u32::try_from(len).unwrap_or(u32::MAX));
+        match ChunkBlooms::open(&column.meta, &bytes) {
+            Ok(blooms) => Some((blooms, len)),
+            Err(error) => self.format_error(rel, Some(index), &error),
+        }
     }
 
     /// Bytes of a section of a column's chunk, copied from its pages.

@@ -1,13 +1,12 @@
 //! Writes a row group: columns are encoded, the bytes go to an extent, then the directory learns of it.
 
 use super::head::{GroupHead, InsertRun};
+use crate::am::options::TableOptions;
 use crate::am::storage::directory::{Entry, HAS_TID_MAP};
 use crate::am::storage::extent;
 use crate::am::storage::page::PageKind;
 use columnar_format::TidMap;
-use columnar_format::{
-    ColumnBuilder, EncodeOptions, EncodedChunk, GroupFooterBuilder, encode_chunk,
-};
+use columnar_format::{ColumnBuilder, EncodedChunk, GroupFooterBuilder, encode_chunk};
 use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
 
 /// A group's bytes, ready to be written.
@@ -20,8 +19,10 @@ pub struct EncodedGroup {
 }
 
 /// Encodes the columns of a group.
-pub fn encode(columns: &[ColumnBuilder], rows: u32, options: &EncodeOptions) -> EncodedGroup {
-    let chunks = crate::threads::map(columns, |column| encode_chunk(column, options));
+pub fn encode(columns: &[ColumnBuilder], rows: u32, options: &TableOptions) -> EncodedGroup {
+    let columns: Vec<(usize, &ColumnBuilder)> = columns.iter().enumerate().collect();
+    let chunks =
+        crate::threads::map(&columns, |(i, column)| encode_chunk(column, &options.encode(*i)));
     assemble(&chunks, rows)
 }
 

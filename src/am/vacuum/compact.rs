@@ -186,7 +186,7 @@ unsafe fn rewrite(
         let mut change = Change::begin(rel);
         let id = change.next_group();
         change.commit();
-        let encoded = writer::encode(&columns, rows, &options.encode);
+        let encoded = writer::encode(&columns, rows, options);
         let frozen = pg_sys::FrozenTransactionId.into_inner();
         let run = InsertRun { xid: frozen, cid: 0, first: 0, rows };
         let mut entry = writer::write(rel, id, &encoded, &[run]);

@@ -61,7 +61,7 @@ pub unsafe fn merge_row_pages(target: &Target) -> u64 {
         }
         let options = options::of(rel);
         let mut moved = 0;
-        let mut batch = Batch::new(rel, options);
+        let mut batch = Batch::new(rel, options.clone());
         for block in candidates {
             super::versions::vacuum_delay_point();
             let page = LockedPage::read(rel, block, target.strategy, PageLock::Share);
@@ -72,7 +72,7 @@ pub unsafe fn merge_row_pages(target: &Target) -> u64 {
             if batch.is_full(found.len()) {
                 drop(page);
                 moved += batch.write(target);
-                batch = Batch::new(rel, options);
+                batch = Batch::new(rel, options.clone());
                 let page = LockedPage::read(rel, block, target.strategy, PageLock::Share);
                 if let Some(found) = survey(target, &page, &stubs) {
                     batch.copy(&page, &found);
@@ -218,7 +218,7 @@ impl Batch {
             let group = change.next_group();
             change.commit();
             let rows = &self.builder;
-            let encoded = writer::encode(&rows.columns, rows.rows, &self.options.encode);
+            let encoded = writer::encode(&rows.columns, rows.rows, &self.options);
             let mut entry = writer::write(rel, group, &encoded, &rows.runs);
             entry.kind = EntryKind::Merging as u8;
             writer::write_tid_map(rel, &mut entry, &self.map);

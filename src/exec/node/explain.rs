@@ -130,11 +130,20 @@ unsafe fn analyzed(node: *mut NodeState, es: *mut pg_sys::ExplainState) {
         let counts = &totals.counts;
         integer(es, c"Row Groups", counts.groups as i64);
         integer(es, c"Row Groups Skipped", counts.groups_skipped as i64);
+        let in_full = (*es).format != pg_sys::ExplainFormat::EXPLAIN_FORMAT_TEXT;
+        if in_full || counts.groups_skipped_bloom > 0 {
+            let skipped = counts.groups_skipped_bloom as i64;
+            integer(es, c"Row Groups Skipped by Bloom Filter", skipped);
+        }
         if counts.groups_answered > 0 {
             integer(es, c"Row Groups Answered by Metadata", counts.groups_answered as i64);
         }
         integer(es, c"Vectors", counts.vectors as i64);
         integer(es, c"Vectors Skipped", counts.vectors_skipped as i64);
+        if in_full || counts.vectors_skipped_bloom > 0 {
+            let skipped = counts.vectors_skipped_bloom as i64;
+            integer(es, c"Vectors Skipped by Bloom Filter", skipped);
+        }
         if counts.vectors_answered > 0 {
             integer(es, c"Vectors Answered by Metadata", counts.vectors_answered as i64);
         }

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use pgrx::pg_sys;
 
 /// Counters: those of [`fields`], then the rows that filters removed.
-const COUNTERS: usize = 12;
+const COUNTERS: usize = 14;
 
 /// What the processes share. The table's part follows it.
 #[repr(C, align(64))]
@@ -24,9 +24,11 @@ fn fields(totals: &mut Totals) -> [&mut u64; COUNTERS - 1] {
     [
         &mut counts.groups,
         &mut counts.groups_skipped,
+        &mut counts.groups_skipped_bloom,
         &mut counts.groups_answered,
         &mut counts.vectors,
         &mut counts.vectors_skipped,
+        &mut counts.vectors_skipped_bloom,
         &mut counts.vectors_answered,
         &mut counts.vectors_emptied,
         &mut counts.page_rows,

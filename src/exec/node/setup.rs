@@ -10,7 +10,9 @@ use crate::exec::plan::{list, walk};
 use crate::exec::run::Run;
 use crate::exec::source::{Reader, Request};
 use crate::exec::translate::aggregates::Aggregate;
-use crate::exec::translate::{ParamExpr, Translator, ValueType, scalar_of};
+use crate::exec::translate::{
+    ListExpr, ParamExpr, Translator, ValueType, late_elements, scalar_of,
+};
 use columnar_exec::agg::AggSpec;
 use columnar_exec::datum::DatumKind;
 use columnar_exec::pipeline::{Pipeline, Sink};
@@ -18,8 +20,8 @@ use columnar_exec::stored::ColumnKind;
 use columnar_exec::topn::Order;
 use columnar_exec::{Expr, External, Scalar};
 use pgrx::pg_sys;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 /// What a node does.
 pub struct Setup {
@@ -30,6 +32,8 @@ pub struct Setup {
     pub filter_nodes: Vec<*mut pg_sys::Node>,
     sink: Sink,
     params: Vec<(ParamExpr, *mut pg_sys::ExprState)>,
+    /// Arrays of the filters.
+    lists: Vec<*mut pg_sys::ExprState>,
     external: Option<Box<Evaluator>>,
     /// How the columns that expressions read are held; they are the first that are read.
     pub held: Vec<ValueType>,
@@ -74,6 +78,8 @@ impl Setup {
                 .iter()
                 .map(|p| (p.clone(), pg_sys::ExecInitExpr(p.node.cast(), planstate)))
                 .collect();
+            let late = |list: &ListExpr| pg_sys::ExecInitExpr(list.node.cast(), planstate);
+            setup.lists = translator.lists.iter().map(late).collect();
             for external in &translator.externals {
                 setup.reasons.push(external.reason.to_string());
             }
@@ -104,6 +110,7 @@ impl Setup {
             filter_nodes: Vec::new(),
             sink,
             params: Vec::new(),
+            lists: Vec::new(),
             external: None,
             held: Vec::new(),
             outputs: Vec::new(),
@@ -133,7 +140,7 @@ impl Setup {
             for clause in list::pointers::<pg_sys::Node>((*plan).scan.plan.qual) {
                 // Behind a security barrier the order of filters is kept.
                 let in_order = !barrier || rest.is_empty();
-                match translator.expression(clause) {
+                match translator.filter(clause) {
                     Ok(typed) if in_order => {
                         setup.filters.push(typed.expr);
                         setup.filter_nodes.push(clause);
@@ -215,8 +222,7 @@ impl Setup {
             setup.whole_filter = (*planstate).qual;
             (*planstate).qual = core::ptr::null_mut();
             for clause in list::pointers::<pg_sys::Node>((*plan).scan.plan.qual) {
-                let typed =
-                    translator.expression_or_external(clause).unwrap_or_else(|e| changed(&e));
+                let typed = translator.filter_or_external(clause).unwrap_or_else(|e| changed(&e));
                 setup.filters.push(typed.expr);
                 setup.filter_nodes.push(clause);
             }
@@ -268,8 +274,7 @@ impl Setup {
             };
             let mut setup = Self::empty(sink);
             for filter in filters {
-                let typed =
-                    translator.expression_or_external(*filter).unwrap_or_else(|e| changed(&e));
+                let typed = translator.filter_or_external(*filter).unwrap_or_else(|e| changed(&e));
                 setup.filters.push(typed.expr);
                 setup.filter_nodes.push(*filter);
             }
@@ -349,6 +354,9 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
         let estate = (*node).css.ss.ps.state;
         let rel = (*node).rel;
         let params: Vec<Scalar> = setup.params.iter().map(|(p, s)| param(node, p, *s)).collect();
+        let lists: Vec<_> = setup.lists.iter().map(|state| members(node, *state)).collect();
+        let mut filters = setup.filters.clone();
+        filters.iter_mut().for_each(|filter| filter.bind_lists(&lists));
         let keep = setup.wants_tid;
         let snapshot = (*estate).es_snapshot;
         let mut reader = match inner.reader.take() {
@@ -369,13 +377,13 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
         let pipeline = Pipeline {
             kinds,
             table_columns,
-            filters: setup.filters.clone(),
+            filters: filters.clone(),
             sink: setup.sink.clone(),
             params: params.clone(),
             removed: setup.filters.iter().map(|_| AtomicU64::new(0)).collect(),
             bound: Mutex::default(),
         };
-        reader.set_filters(setup.filters.clone(), params, pipeline.column_use());
+        reader.set_filters(filters, params, pipeline.column_use());
         reader.set_summaries(&pipeline);
         // The evaluator lives in the node's state, as the run does, and is used by nothing else.
         let external = setup.external.as_mut().map(|external| {
@@ -383,6 +391,21 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
             &mut *external
         });
         Run::start(reader, pipeline, external)
+    }
+}
+
+/// The members of an array; `None` for one that is NULL.
+unsafe fn members(node: *mut NodeState, state: *mut pg_sys::ExprState) -> Option<Arc<[Scalar]>> {
+    // SAFETY: the expression was initialised with the node.
+    unsafe {
+        let econtext = (*node).css.ss.ps.ps_ExprContext;
+        let mut is_null = false;
+        let datum = pg_sys::ExecEvalExprSwitchContext(state, econtext, &raw mut is_null);
+        if is_null {
+            return None;
+        }
+        let found = late_elements(datum).unwrap_or_else(|| crate::exec::error::unsupported());
+        Some(found.into())
     }
 }
 

@@ -262,7 +262,7 @@ unsafe fn collect(
         }
         let filters = filters(root, *input);
         for filter in &filters {
-            translator.expression_or_external(*filter).ok()?;
+            translator.filter_or_external(*filter).ok()?;
         }
         let shape = Shape {
             keys: keys.len(),

@@ -31,7 +31,7 @@ pub unsafe fn add_path(
         let mut native = 0;
         for restriction in &restrictions {
             let clause: *mut pg_sys::Node = (**restriction).clause.cast();
-            if translator.expression(clause).is_ok() {
+            if translator.filter(clause).is_ok() {
                 native += 1;
                 continue;
             }

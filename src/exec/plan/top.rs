@@ -166,7 +166,7 @@ unsafe fn scan_keys(
     // SAFETY: the planner's nodes are alive.
     unsafe {
         for restriction in list::pointers::<pg_sys::RestrictInfo>((*input).baserestrictinfo) {
-            translator.expression_or_external((*restriction).clause.cast()).ok()?;
+            translator.filter_or_external((*restriction).clause.cast()).ok()?;
         }
         let mut exprs = Vec::new();
         let mut keys = Vec::new();

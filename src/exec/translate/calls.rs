@@ -1,5 +1,6 @@
 //! Calls of functions and operators with their arguments.
 
+use super::facts;
 use super::functions::{self, Kernel, Operands};
 use super::lists;
 use super::nodes::{boolean, typed_as};
@@ -92,7 +93,7 @@ impl Translator {
         }
     }
 
-    /// `x op ANY (array)` and `x op ALL (array)` with a constant array.
+    /// `x op ANY (array)` and `x op ALL (array)` with a constant array, or one that is written out.
     pub(super) unsafe fn array_operator(
         &mut self,
         call: &mut pg_sys::ScalarArrayOpExpr,
@@ -107,14 +108,17 @@ impl Translator {
             let [arg, array] = lists::nodes(call.args)[..] else {
                 return Err(Refusal::Function(functions::function_name(function)));
             };
+            if let Some(array) = lists::cast::<pg_sys::ArrayExpr>(array, NodeTag::T_ArrayExpr) {
+                return self.spelled_out(call, kernel, arg, array);
+            }
             let Some(array) = lists::cast::<pg_sys::Const>(array, NodeTag::T_Const) else {
-                return Err(Refusal::NotConstant);
+                return self.late_list(call, kernel, arg, array);
             };
             let arg = self.any(arg)?;
             if array.constisnull {
                 return Ok(boolean(Expr::Const(Scalar::Null)));
             }
-            let (elements, value, type_id) = elements(array)?;
+            let (elements, value, type_id) = elements(array.constvalue)?;
             let collation = call.inputcollid;
             let list = match (kernel, call.useOr) {
                 (Kernel::Compare(CompareOp::Eq, operands), true)
@@ -149,17 +153,86 @@ impl Translator {
             Ok(boolean(if call.useOr { Expr::Or(each) } else { Expr::And(each) }))
         }
     }
+
+    /// `x = ANY ($1)` and `x <> ALL ($1)` in a filter, with an array that the scan evaluates when it starts.
+    unsafe fn late_list(
+        &mut self,
+        call: &pg_sys::ScalarArrayOpExpr,
+        kernel: Kernel,
+        arg: *mut pg_sys::Node,
+        array: *mut pg_sys::Node,
+    ) -> Result<Typed, Refusal> {
+        let operands = match (kernel, call.useOr) {
+            (Kernel::Compare(CompareOp::Eq, operands), true)
+            | (Kernel::Compare(CompareOp::Ne, operands), false) => operands,
+            _ => return Err(Refusal::NotConstant),
+        };
+        // SAFETY: both are live expression trees.
+        let element = unsafe {
+            if !self.in_filter || !facts::is_early_value(array) {
+                return Err(Refusal::NotConstant);
+            }
+            pg_sys::get_base_element_type(pg_sys::exprType(array))
+        };
+        let arg = self.any(arg)?;
+        // What the members are is not known: numbers and padded strings would have to be brought to the form of the column.
+        let as_stored = !matches!(arg.value, ValueType::Decimal { .. } | ValueType::BpChar { .. });
+        if !as_stored || element == Oid::INVALID || !types::is_storable(element) {
+            return Err(Refusal::NotConstant);
+        }
+        let (base, _) = types::base_type(element, -1);
+        let value = types::value_type(element, -1);
+        if in_list(operands, call.inputcollid, &arg, &[], value, base)?.is_none() {
+            return Err(Refusal::NotConstant);
+        }
+        self.lists.push(super::ListExpr { node: array });
+        let (arg, list) = (Box::new(arg.expr), self.lists.len() - 1);
+        Ok(boolean(Expr::InParam { arg, list, negated: !call.useOr }))
+    }
+
+    /// `x IN ($1, $2)` and the like, as comparisons with one after another.
+    unsafe fn spelled_out(
+        &mut self,
+        call: &pg_sys::ScalarArrayOpExpr,
+        kernel: Kernel,
+        arg: *mut pg_sys::Node,
+        array: &pg_sys::ArrayExpr,
+    ) -> Result<Typed, Refusal> {
+        // SAFETY: as `operator`; the elements are nodes.
+        let elements = unsafe { lists::nodes(array.elements) };
+        let arg = self.any(arg)?;
+        if array.multidims
+            || elements.len() > MAX_SPELLED_OUT
+            || !matches!(arg.expr, Expr::Column(_) | Expr::Const(_) | Expr::Param(_))
+        {
+            return Err(Refusal::Node("ScalarArrayOpExpr".to_owned()));
+        }
+        let (function, collation) = (call.opfuncid, call.inputcollid);
+        let mut each = Vec::with_capacity(elements.len());
+        for element in elements {
+            let args = vec![arg.clone(), self.any(element)?];
+            each.push(truth(kernel, function, collation, args)?.expr);
+        }
+        Ok(boolean(if call.useOr { Expr::Or(each) } else { Expr::And(each) }))
+    }
 }
 
-/// The elements of a constant array; `None` for numbers the data cannot hold. Decimals keep the places they display.
-unsafe fn elements(
-    array: &pg_sys::Const,
-) -> Result<(Vec<Option<Scalar>>, ValueType, Oid), Refusal> {
-    // SAFETY: the constant is an array; deconstruct_array allocates what it returns, and the copy that detoasting makes
+/// The elements of an array that is evaluated when a scan starts.
+///
+/// # Safety
+/// `datum` is an array of a type that [`Translator::filter`] accepted.
+pub unsafe fn late_elements(datum: pg_sys::Datum) -> Option<Vec<Scalar>> {
+    // SAFETY: as the caller's.
+    let (elements, _, _) = unsafe { elements(datum) }.ok()?;
+    elements.into_iter().collect()
+}
+
+/// The elements of an array; `None` for numbers the data cannot hold. Decimals keep the places they display.
+unsafe fn elements(array: pg_sys::Datum) -> Result<(Vec<Option<Scalar>>, ValueType, Oid), Refusal> {
+    // SAFETY: the datum is an array; deconstruct_array allocates what it returns, and the copy that detoasting makes
     // lives as long as the memory context of the call.
     unsafe {
-        let array: *mut pg_sys::ArrayType =
-            pg_sys::pg_detoast_datum(array.constvalue.cast_mut_ptr()).cast();
+        let array: *mut pg_sys::ArrayType = pg_sys::pg_detoast_datum(array.cast_mut_ptr()).cast();
         let type_id = (*array).elemtype;
         let (mut len, mut by_value, mut align) = (0i16, false, 0);
         pg_sys::get_typlenbyvalalign(type_id, &raw mut len, &raw mut by_value, &raw mut align);

@@ -33,6 +33,7 @@ mod times;
 pub mod types;
 pub mod values;
 
+pub use calls::late_elements;
 pub use refusal::Refusal;
 pub use types::{ValueType, value_type};
 pub use values::{datum_of, scalar_of};
@@ -72,6 +73,13 @@ pub struct ExternalExpr {
     pub reason: Refusal,
 }
 
+/// An array that is evaluated once when a scan starts.
+#[derive(Clone, Debug)]
+pub struct ListExpr {
+    /// The original: a Param, or functions of constants and Params.
+    pub node: *mut Node,
+}
+
 /// An expression that is evaluated once when a scan starts.
 #[derive(Clone, Debug)]
 pub struct ParamExpr {
@@ -92,10 +100,14 @@ pub struct Translator {
     pub column_types: Vec<ValueType>,
     /// By the number in [`Expr::Param`].
     pub params: Vec<ParamExpr>,
+    /// By the number in [`Expr::InParam`].
+    pub lists: Vec<ListExpr>,
     /// By the number in [`Expr::External`].
     pub externals: Vec<ExternalExpr>,
     /// Whether externals are allowed.
     outside: bool,
+    /// Whether lists that are not known yet are allowed: in filters.
+    in_filter: bool,
     /// What CaseTestExpr stands for, innermost last.
     case_tests: Vec<Typed>,
 }
@@ -104,6 +116,7 @@ pub struct Translator {
 struct Mark {
     columns: usize,
     params: usize,
+    lists: usize,
     externals: usize,
     case_tests: usize,
 }
@@ -118,8 +131,10 @@ impl Translator {
             columns: Vec::new(),
             column_types: Vec::new(),
             params: Vec::new(),
+            lists: Vec::new(),
             externals: Vec::new(),
             outside: false,
+            in_filter: false,
             case_tests: Vec::new(),
         }
     }
@@ -132,6 +147,22 @@ impl Translator {
     /// The expression; what no kernel does of it becomes [`Expr::External`].
     pub fn expression_or_external(&mut self, node: *mut Node) -> Result<Typed, Refusal> {
         self.start(node, true)
+    }
+
+    /// A condition that rows have to meet, as [`Self::expression`]; lists in it are bound when the scan starts.
+    pub fn filter(&mut self, node: *mut Node) -> Result<Typed, Refusal> {
+        self.in_filter = true;
+        let answer = self.start(node, false);
+        self.in_filter = false;
+        answer
+    }
+
+    /// As [`Self::filter`] and [`Self::expression_or_external`].
+    pub fn filter_or_external(&mut self, node: *mut Node) -> Result<Typed, Refusal> {
+        self.in_filter = true;
+        let answer = self.start(node, true);
+        self.in_filter = false;
+        answer
     }
 
     fn start(&mut self, node: *mut Node, outside: bool) -> Result<Typed, Refusal> {
@@ -234,6 +265,7 @@ impl Translator {
         Mark {
             columns: self.columns.len(),
             params: self.params.len(),
+            lists: self.lists.len(),
             externals: self.externals.len(),
             case_tests: self.case_tests.len(),
         }
@@ -243,6 +275,7 @@ impl Translator {
         self.columns.truncate(mark.columns);
         self.column_types.truncate(mark.columns);
         self.params.truncate(mark.params);
+        self.lists.truncate(mark.lists);
         self.externals.truncate(mark.externals);
         self.case_tests.truncate(mark.case_tests);
     }

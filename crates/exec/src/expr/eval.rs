@@ -207,6 +207,8 @@ fn dispatch(
             let prepared = context.memo.prepare(list, list::scale_of(&arg));
             list::in_list(&arg, &prepared, *negated)
         }
+        // It is bound before.
+        Expr::InParam { .. } => return Err(ExecError::Unsupported),
         Expr::Arith { op, kind, left, right } => {
             arith::arith(*op, *kind, &get(left)?, &get(right)?)?
         }

@@ -1,64 +1,91 @@
 //! What an expression reads and whether it may raise an error.
 
+use std::sync::Arc;
+
 use super::{ArithOp, CastTo, Expr, NumberKind, TimeUnit, time};
 use crate::column::Scalar;
+
+/// Calls `$visit` with each operand of `$self`; `$iter` goes over vectors of them.
+macro_rules! operands {
+    ($self:expr, $visit:expr, $iter:ident) => {
+        match $self {
+            Expr::Column(_) | Expr::Const(_) | Expr::Param(_) => {}
+            Expr::Not(arg)
+            | Expr::IsNull(arg)
+            | Expr::IsNotNull(arg)
+            | Expr::BoolTest { arg, .. }
+            | Expr::InList { arg, .. }
+            | Expr::InParam { arg, .. }
+            | Expr::Negate { arg, .. }
+            | Expr::Abs { arg, .. }
+            | Expr::Cast { arg, .. }
+            | Expr::Like { arg, .. }
+            | Expr::RegexpMatch { arg, .. }
+            | Expr::RegexpReplace { arg, .. }
+            | Expr::CharLength(arg)
+            | Expr::OctetLength(arg)
+            | Expr::AsciiCase { arg, .. }
+            | Expr::DateTrunc { arg, .. }
+            | Expr::Extract { arg, .. }
+            | Expr::DateToTimestamp(arg)
+            | Expr::TimestampToDate(arg) => $visit(arg),
+            Expr::Compare { left, right, .. }
+            | Expr::DistinctFrom { left, right, .. }
+            | Expr::Arith { left, right, .. }
+            | Expr::DateDiff { left, right }
+            | Expr::NullIf { left, right } => {
+                $visit(left);
+                $visit(right);
+            }
+            Expr::StrPos { arg, needle } => {
+                $visit(arg);
+                $visit(needle);
+            }
+            Expr::DateAddDays { date, days, .. } => {
+                $visit(date);
+                $visit(days);
+            }
+            Expr::Substring { arg, start, count } => {
+                $visit(arg);
+                $visit(start);
+                count.$iter().for_each(|count| $visit(count));
+            }
+            Expr::And(args)
+            | Expr::Or(args)
+            | Expr::Coalesce(args)
+            | Expr::Extreme { args, .. }
+            | Expr::External { inputs: args, .. } => args.$iter().for_each(|arg| $visit(arg)),
+            Expr::Case { whens, otherwise } => {
+                for (condition, result) in whens {
+                    $visit(condition);
+                    $visit(result);
+                }
+                otherwise.$iter().for_each(|otherwise| $visit(otherwise));
+            }
+        }
+    };
+}
 
 impl Expr {
     /// Calls `visit` with each operand.
     pub(super) fn for_each_operand<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
-        match self {
-            Self::Column(_) | Self::Const(_) | Self::Param(_) => {}
-            Self::Not(arg)
-            | Self::IsNull(arg)
-            | Self::IsNotNull(arg)
-            | Self::BoolTest { arg, .. }
-            | Self::InList { arg, .. }
-            | Self::Negate { arg, .. }
-            | Self::Abs { arg, .. }
-            | Self::Cast { arg, .. }
-            | Self::Like { arg, .. }
-            | Self::RegexpMatch { arg, .. }
-            | Self::RegexpReplace { arg, .. }
-            | Self::CharLength(arg)
-            | Self::OctetLength(arg)
-            | Self::AsciiCase { arg, .. }
-            | Self::DateTrunc { arg, .. }
-            | Self::Extract { arg, .. }
-            | Self::DateToTimestamp(arg)
-            | Self::TimestampToDate(arg) => visit(arg),
-            Self::Compare { left, right, .. }
-            | Self::DistinctFrom { left, right, .. }
-            | Self::Arith { left, right, .. }
-            | Self::DateDiff { left, right }
-            | Self::NullIf { left, right } => {
-                visit(left);
-                visit(right);
-            }
-            Self::StrPos { arg, needle } => {
-                visit(arg);
-                visit(needle);
-            }
-            Self::DateAddDays { date, days, .. } => {
-                visit(date);
-                visit(days);
-            }
-            Self::Substring { arg, start, count } => {
-                visit(arg);
-                visit(start);
-                count.iter().for_each(|count| visit(count));
-            }
-            Self::And(args)
-            | Self::Or(args)
-            | Self::Coalesce(args)
-            | Self::Extreme { args, .. }
-            | Self::External { inputs: args, .. } => args.iter().for_each(visit),
-            Self::Case { whens, otherwise } => {
-                for (condition, result) in whens {
-                    visit(condition);
-                    visit(result);
+        operands!(self, visit, iter);
+    }
+
+    /// Puts in the members of lists that are known only now, by the number in [`Expr::InParam`]; `None` is a NULL array.
+    pub fn bind_lists(&mut self, lists: &[Option<Arc<[Scalar]>>]) {
+        let bind = |operand: &mut Expr| operand.bind_lists(lists);
+        operands!(self, bind, iter_mut);
+        if let Self::InParam { arg, list, negated } = self {
+            let null = Self::Const(Scalar::Null);
+            *self = match lists.get(*list).cloned().flatten() {
+                Some(list) => {
+                    let arg = Box::new(std::mem::replace(&mut **arg, null));
+                    Self::InList { arg, list, negated: *negated }
                 }
-                otherwise.iter().for_each(|otherwise| visit(otherwise));
-            }
+                // Nothing is known to be among an unknown list.
+                None => null,
+            };
         }
     }
 

@@ -330,6 +330,9 @@ fn same(a: &Expr, b: &Expr) -> bool {
         (Expr::InList { list: a, negated: x, .. }, Expr::InList { list: b, negated: y, .. }) => {
             Arc::ptr_eq(a, b) && x == y
         }
+        (Expr::InParam { list: a, negated: x, .. }, Expr::InParam { list: b, negated: y, .. }) => {
+            a == b && x == y
+        }
         (Expr::Arith { op: a, kind: x, .. }, Expr::Arith { op: b, kind: y, .. }) => {
             a == b && x == y
         }

@@ -62,6 +62,8 @@ pub enum Expr {
     DistinctFrom { left: Box<Expr>, right: Box<Expr>, negated: bool },
     /// `arg = ANY (list)`, or `arg <> ALL (list)` if `negated`. The list may hold NULLs and be empty.
     InList { arg: Box<Expr>, list: Arc<[Scalar]>, negated: bool },
+    /// As [`Expr::InList`], of a list that is known when a scan starts and that [`Expr::bind_lists`] puts in then.
+    InParam { arg: Box<Expr>, list: usize, negated: bool },
     /// Arithmetic with PostgreSQL's overflow and zero checks.
     Arith { op: ArithOp, kind: NumberKind, left: Box<Expr>, right: Box<Expr> },
     /// Unary minus.

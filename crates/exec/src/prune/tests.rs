@@ -221,3 +221,114 @@ fn functions_that_never_fall() {
     };
     assert_eq!(judge(&float, &floats), SOME);
 }
+
+/// Whether a row may match where bounds leave all open and the column holds none but these values; and what was looked up.
+fn look_up(filter: &Expr, bounds: &ColumnBounds, held: &[Scalar]) -> (bool, Vec<Scalar>) {
+    let asked = std::cell::RefCell::new(Vec::new());
+    let holds = |at: usize, value: &Scalar| {
+        assert_eq!(at, 0);
+        asked.borrow_mut().push(value.clone());
+        held.contains(value)
+    };
+    let params = [Scalar::Int(7), Scalar::Null];
+    let matches =
+        may_match_with_blooms(filter, &|at| (at == 0).then(|| bounds.clone()), &holds, &params);
+    let asked = asked.into_inner();
+    assert!(asked.is_empty() || looks_up(filter), "{filter:?}");
+    (matches, asked)
+}
+
+fn in_list(list: &[Scalar], negated: bool) -> Expr {
+    Expr::InList { arg: column(), list: list.into(), negated }
+}
+
+#[test]
+fn equalities_are_looked_up_where_bounds_do_not_exclude_them() {
+    let bounds = ints(0, 100, 3);
+    let held = [Scalar::Int(5), Scalar::Int(7)];
+    let ask = |filter: &Expr| look_up(filter, &bounds, &held);
+    let ints = |values: &[i64]| values.iter().map(|v| Scalar::Int(*v)).collect::<Vec<_>>();
+    let eq = |value| compare_with(CompareOp::Eq, value);
+    assert_eq!(ask(&eq(int(5))), (true, ints(&[5])));
+    assert_eq!(ask(&eq(int(6))), (false, ints(&[6])));
+    assert_eq!(ask(&eq(int(101))), (false, vec![]));
+    assert_eq!(ask(&eq(Box::new(Expr::Param(0)))), (true, ints(&[7])));
+    assert_eq!(ask(&eq(Box::new(Expr::Param(1)))), (false, vec![]));
+    // Other comparisons, and those of two columns, say nothing.
+    for op in [CompareOp::Ne, CompareOp::Lt, CompareOp::Ge] {
+        assert_eq!(ask(&compare_with(op, int(6))), (true, vec![]));
+    }
+    assert_eq!(ask(&eq(Box::new(Expr::Column(1)))), (true, vec![]));
+    // Turned around, and under a cast.
+    let turned = Expr::Compare { op: CompareOp::Eq, left: int(6), right: column() };
+    assert_eq!(ask(&turned), (false, ints(&[6])));
+    let wide = Expr::Cast { to: CastTo::Int64, arg: column() };
+    let wide = Expr::Compare { op: CompareOp::Eq, left: Box::new(wide), right: int(6) };
+    assert_eq!(ask(&wide), (false, ints(&[6])));
+    let float = Expr::Compare {
+        op: CompareOp::Eq,
+        left: Box::new(Expr::Cast { to: CastTo::Float64, arg: column() }),
+        right: Box::new(Expr::Const(Scalar::Float(6.0))),
+    };
+    assert_eq!(ask(&float), (true, vec![]));
+    let distinct = |negated| Expr::DistinctFrom { left: column(), right: int(6), negated };
+    assert_eq!(ask(&distinct(true)), (false, ints(&[6])));
+    assert_eq!(ask(&distinct(false)), (true, vec![]));
+    assert_eq!(ask(&Expr::Not(Box::new(distinct(false)))), (false, ints(&[6])));
+    assert_eq!(ask(&Expr::Not(Box::new(distinct(true)))), (true, vec![]));
+}
+
+#[test]
+fn lists_and_connectives_are_looked_up() {
+    let bounds = ints(0, 100, 3);
+    let held = [Scalar::Int(5), Scalar::Int(7)];
+    let ask = |filter: &Expr| look_up(filter, &bounds, &held).0;
+    let asks = |filter: &Expr| look_up(filter, &bounds, &held).1.len();
+    let eq = |value| compare_with(CompareOp::Eq, int(value));
+    let list = |values: &[i64]| values.iter().map(|v| Scalar::Int(*v)).collect::<Vec<_>>();
+    assert!(ask(&in_list(&list(&[3, 5, 9]), false)));
+    assert!(!ask(&in_list(&list(&[3, 4, 900]), false)));
+    assert!(!ask(&in_list(&[Scalar::Int(3), Scalar::Null], false)));
+    assert!(ask(&in_list(&list(&[3, 4]), true)));
+    let many: Vec<i64> = (8..80).collect();
+    assert!(ask(&in_list(&list(&many), false)), "too many to be looked up");
+    assert!(!ask(&in_list(&list(&many[..60]), false)));
+    assert!(ask(&Expr::Or(vec![eq(6), eq(7)])));
+    assert!(!ask(&Expr::Or(vec![eq(6), eq(8)])));
+    assert!(!ask(&Expr::And(vec![eq(5), eq(8)])));
+    assert!(ask(&Expr::And(vec![eq(5), eq(7)])));
+    assert!(ask(&Expr::Or(vec![eq(6), compare_with(CompareOp::Lt, int(50))])));
+    assert!(ask(&Expr::Not(Box::new(eq(6)))));
+    // What must be false is not looked up.
+    assert_eq!(asks(&in_list(&list(&[3, 4]), true)), 0);
+    assert_eq!(asks(&Expr::Not(Box::new(eq(6)))), 0);
+    assert_eq!(asks(&Expr::Or(vec![eq(7), eq(5)])), 2);
+    assert_eq!(asks(&in_list(&list(&[3, 5, 9]), false)), 2);
+    // NULL of NULL rows, false of all others.
+    let test = |test, arg| Expr::BoolTest { test, arg: Box::new(arg) };
+    assert!(!ask(&test(BoolTest::IsTrue, eq(6))));
+    assert!(ask(&test(BoolTest::IsFalse, eq(6))));
+    assert!(ask(&test(BoolTest::IsUnknown, eq(6))));
+    assert!(ask(&test(BoolTest::IsNotTrue, eq(6))));
+}
+
+#[test]
+fn a_pattern_without_wildcards_is_looked_up() {
+    let bounds = texts(("a", true), Some(("z", true)));
+    let held = [Scalar::Bytes(b"house".as_slice().into())];
+    let ask = |pattern: &str, negated| {
+        let pattern =
+            LikePattern::new(pattern.as_bytes(), Some(b'\\'), false, true).unwrap().into();
+        look_up(&Expr::Like { arg: column(), pattern, negated }, &bounds, &held).0
+    };
+    assert!(ask("house", false) && !ask("horse", false));
+    assert!(ask("horse%", false) && ask("horse", true) && ask("house", true));
+}
+
+/// What is looked up is never believed of all rows: a filter may be wrong about what is there.
+#[test]
+fn no_filter_is_always_true_by_what_is_held() {
+    let bounds = ints(5, 5, 0);
+    assert_eq!(judge(&compare_with(CompareOp::Eq, int(5)), &bounds), ALL);
+    assert!(!look_up(&compare_with(CompareOp::Eq, int(5)), &bounds, &[]).0);
+}

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use super::blooms;
 use super::choose;
 use super::hash::{self, Numbered};
 use super::writer::ChunkWriter;
 use crate::bitmap::{Bitmap, bit};
+use crate::bloom::hash_of_bytes;
 use crate::bounds::{self, Bounds};
 use crate::encoding::run_length;
 use crate::meta::MAX_DICTIONARY;
@@ -79,6 +81,19 @@ pub(super) fn encode<S: Strings>(
         } else {
             let codes = dictionary.as_ref().map(|d| &d.codes[range.clone()]);
             write(writer, strings, range.clone(), &bits, nulls, codes);
+        }
+    }
+    let valid = |range: Range<usize>| range.filter(|row| validity.is_valid(*row));
+    let hash = |row: usize| hash_of_bytes(strings.get(row));
+    match dictionary {
+        None => blooms::write(writer, vectors, |range, hashes| {
+            hashes.extend(valid(range).map(hash));
+        }),
+        Some(Numbered { firsts, codes }) => {
+            let distinct: Vec<u64> = firsts.iter().map(|row| hash(*row as usize)).collect();
+            blooms::write(writer, vectors, |range, hashes| {
+                hashes.extend(valid(range).map(|row| distinct[codes[row] as usize]));
+            });
         }
     }
 }

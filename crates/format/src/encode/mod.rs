@@ -1,8 +1,10 @@
-//! Encoding a chunk: one pass for the statistics of each vector, a decision on the chunk's dictionary, then the vectors.
+//! Encoding a chunk: one pass for the statistics of each vector, a decision on the chunk's dictionary, then the vectors, then
+//! the Bloom filters, if they pay ([`blooms`]).
 //!
 //! Sizes of encodings are computed from the statistics, not sampled, since a pass over a vector in cache is cheaper than a
 //! wrong guess; only a dictionary, which costs a hash table, is first tried on a sample.
 
+mod blooms;
 mod bytes;
 mod choose;
 mod hash;
@@ -23,7 +25,7 @@ pub const MAX_VECTOR_BYTES: usize = 1 << 30;
 /// A chunk's bytes and what is known of them.
 #[derive(Clone, Debug)]
 pub struct EncodedChunk {
-    /// The dictionary, if any, and the vectors one after another.
+    /// The dictionary, if any, the vectors and the Bloom filters one after another.
     pub bytes: Vec<u8>,
     /// Where they are and what they hold.
     pub meta: ChunkMeta,

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::blooms;
 use super::choose::{self, Choice};
 use super::hash::{self, Numbered};
 use super::stats::Stats;
 use super::writer::ChunkWriter;
 use crate::bitmap::{Bitmap, bit};
+use crate::bloom::hash_of_int;
 use crate::bounds::{self, Bound, Bounds};
 use crate::encoding::alp::{self, Float};
 use crate::encoding::{delta, run_length};
@@ -64,6 +66,10 @@ pub(super) fn encode<T: Float>(
     for part in &parts {
         write(writer, values, part, dictionary.as_ref());
     }
+    // NULLs repeat another value of their vector.
+    blooms::write(writer, vectors, |range, hashes| {
+        hashes.extend(values[range].iter().map(|value| hash_of_int(value.widen())));
+    });
 }
 
 /// The integers of floats, where they are forced or are smaller than the choice so far, which they replace.

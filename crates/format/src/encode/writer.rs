@@ -1,11 +1,12 @@
 //! Assembling a chunk: sections, vector metadata, and what holds for all vectors.
 
 use super::EncodedChunk;
+use crate::bloom::BloomBuilder;
 use crate::bounds::{self, Bounds};
 use crate::compress::Compressor;
-use crate::meta::{ChunkMeta, VectorMeta, dictionary_context, vector_context};
-use crate::options::{EncodeOptions, Encoding};
-use crate::section::{SectionMeta, write_section};
+use crate::meta::{ChunkMeta, VectorMeta, bloom_context, dictionary_context, vector_context};
+use crate::options::{Compression, EncodeOptions, Encoding};
+use crate::section::{SectionMeta, section_checksum, write_section};
 use crate::types::ColumnSpec;
 
 pub(super) struct ChunkWriter {
@@ -15,10 +16,11 @@ pub(super) struct ChunkWriter {
     /// The section being assembled.
     pub(super) raw: Vec<u8>,
     pub(super) sum: Option<i128>,
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     dictionary: Option<SectionMeta>,
-    distinct: Option<u32>,
-    vectors: Vec<VectorMeta>,
+    pub(super) distinct: Option<u32>,
+    pub(super) vectors: Vec<VectorMeta>,
+    pub(super) bloom: Option<SectionMeta>,
     bounds: Option<Bounds>,
     null_count: u32,
     last: Option<Encoding>,
@@ -36,6 +38,7 @@ impl ChunkWriter {
             dictionary: None,
             distinct: None,
             vectors: Vec::new(),
+            bloom: None,
             bounds: None,
             null_count: 0,
             last: None,
@@ -70,13 +73,30 @@ impl ChunkWriter {
         }
         let (min, max) = part;
         self.null_count += null_count;
-        self.vectors.push(VectorMeta { section, encoding, rows, null_count, min, max });
+        self.vectors.push(VectorMeta {
+            section,
+            encoding,
+            rows,
+            null_count,
+            min,
+            max,
+            bloom: None,
+        });
     }
 
     /// Writes a vector of nothing but NULL.
     pub(super) fn all_null(&mut self, rows: usize) {
         self.raw.clear();
         self.vector(Encoding::Constant, rows, rows, (None, None));
+    }
+
+    /// Writes a Bloom filter. Filters are not compressed: half of their bits are set.
+    pub(super) fn bloom(&mut self, filter: &BloomBuilder) -> SectionMeta {
+        let (offset, bytes) = (self.bytes.len() as u64, filter.bytes());
+        let (len, compression) = (bytes.len() as u32, Compression::None);
+        let checksum = section_checksum(bytes, len, compression, bloom_context(self.spec));
+        self.bytes.extend_from_slice(bytes);
+        SectionMeta { offset, len, raw_len: len, compression, checksum }
     }
 
     pub(super) fn finish(self, rows: u32) -> EncodedChunk {
@@ -93,6 +113,7 @@ impl ChunkWriter {
                 distinct: self.distinct,
                 dictionary: self.dictionary,
                 vectors: self.vectors,
+                bloom: self.bloom,
             },
         }
     }

@@ -4,15 +4,19 @@
 //! u8 type | u8 order | [number width, of Fixed] | u8 parts | number rows | number nulls
 //! [bounds] | [signed sum] | [number distinct] | [dictionary section]
 //! number vectors | vectors * (u8 encoding and compression | u8 parts | number rows | number nulls | section | [bounds])
+//! [filters]
 //!
 //! section  number length | [number raw length, where compressed] | u32 checksum     a dictionary's compression goes before
 //! bound    Int: signed | Float: f64 | Bytes: number length | bytes
+//! filters  filter of the chunk | a filter for each vector
+//! filter   number blocks | [u32 checksum, where there are blocks]
 //! ```
 //!
-//! Numbers are LEB128 (`wire`). Sections lie one after another from the chunk's start, the dictionary's first, so their
-//! offsets are sums of lengths.
+//! Numbers are LEB128 (`wire`). Sections lie one after another from the chunk's start, the dictionary's first and the Bloom
+//! filters last, so their offsets are sums of lengths. Bloom filters came with version 2.
 
 use super::wire::{Wire, put_signed, put_unsigned};
+use crate::bloom::{self, BLOCK, MAX_BLOOM_BYTES};
 use crate::bounds::{Bound, Bounds, MAX_BOUND_BYTES};
 use crate::error::FormatError;
 use crate::meta::{ChunkMeta, MAX_VECTOR_ROWS, VectorMeta};
@@ -27,6 +31,7 @@ const MAX_EXACT: u8 = 8;
 const HAS_SUM: u8 = 16;
 const HAS_DISTINCT: u8 = 32;
 const HAS_DICTIONARY: u8 = 64;
+const HAS_BLOOMS: u8 = 128;
 
 /// The least bytes of a vector's part of the entry: two of parts, two of rows and NULLs, one of length, four of checksum.
 const LEAST_VECTOR: usize = 9;
@@ -42,6 +47,7 @@ pub(super) fn write(out: &mut Vec<u8>, meta: &ChunkMeta) {
     parts |= if meta.sum.is_some() { HAS_SUM } else { 0 };
     parts |= if meta.distinct.is_some() { HAS_DISTINCT } else { 0 };
     parts |= if meta.dictionary.is_some() { HAS_DICTIONARY } else { 0 };
+    parts |= if meta.blooms().is_some() { HAS_BLOOMS } else { 0 };
     out.push(parts);
     put_unsigned(out, meta.rows.into());
     put_unsigned(out, meta.null_count.into());
@@ -66,6 +72,10 @@ pub(super) fn write(out: &mut Vec<u8>, meta: &ChunkMeta) {
         write_section(out, &vector.section, &mut end);
         write_bounds(out, vector.min.as_ref(), vector.max.as_ref());
     }
+    if parts & HAS_BLOOMS != 0 {
+        write_bloom(out, meta.bloom.as_ref(), &mut end);
+        meta.vectors.iter().for_each(|vector| write_bloom(out, vector.bloom.as_ref(), &mut end));
+    }
 }
 
 pub(super) fn read(entry: &[u8]) -> Result<ChunkMeta, FormatError> {
@@ -77,9 +87,6 @@ pub(super) fn read(entry: &[u8]) -> Result<ChunkMeta, FormatError> {
         u16::try_from(width).map_err(|_| FormatError::corrupt("a column's width", width))?;
     let spec = ColumnSpec { physical: PhysicalType::from_tag(tag, width)?, order };
     let parts = wire.byte("a column's parts")?;
-    if parts & 0x80 != 0 {
-        return Err(FormatError::corrupt("unknown parts of a column", parts));
-    }
     let rows = wire.u32("a chunk's rows")?;
     let null_count = wire.u32("a chunk's NULLs")?;
     let (min, max) = read_bounds(&mut wire, spec, parts)?;
@@ -115,13 +122,23 @@ pub(super) fn read(entry: &[u8]) -> Result<ChunkMeta, FormatError> {
             total_rows,
         ));
     }
+    let mut bloom = None;
+    if parts & HAS_BLOOMS != 0 {
+        if !bloom::eligible(spec) {
+            return Err(FormatError::corrupt("Bloom filters of a type that has none", tag));
+        }
+        bloom = read_bloom(&mut wire, &mut end)?;
+        for vector in &mut vectors {
+            vector.bloom = read_bloom(&mut wire, &mut end)?;
+        }
+    }
     if wire.remaining() > 0 {
         return Err(FormatError::corrupt(
             "bytes after the end of a column's entry",
             wire.remaining(),
         ));
     }
-    Ok(ChunkMeta { spec, rows, null_count, min, max, sum, distinct, dictionary, vectors })
+    Ok(ChunkMeta { spec, rows, null_count, min, max, sum, distinct, dictionary, vectors, bloom })
 }
 
 fn read_vector(
@@ -150,7 +167,7 @@ fn read_vector(
     }
     let section = read_section(wire, compression, end)?;
     let (min, max) = read_bounds(wire, spec, parts)?;
-    Ok(VectorMeta { section, encoding, rows, null_count, min, max })
+    Ok(VectorMeta { section, encoding, rows, null_count, min, max, bloom: None })
 }
 
 fn write_section(out: &mut Vec<u8>, section: &SectionMeta, end: &mut u64) {
@@ -177,6 +194,34 @@ fn read_section(
     let checksum = u32::from_le_bytes(wire.array("a section's checksum")?);
     *end += u64::from(len);
     Ok(SectionMeta { offset, len, raw_len, compression, checksum })
+}
+
+fn write_bloom(out: &mut Vec<u8>, bloom: Option<&SectionMeta>, end: &mut u64) {
+    let Some(section) = bloom else {
+        return put_unsigned(out, 0);
+    };
+    assert_eq!(section.offset, *end, "a Bloom filter does not follow the section before it");
+    *end += u64::from(section.len);
+    put_unsigned(out, (section.len / BLOCK as u32).into());
+    out.extend_from_slice(&section.checksum.to_le_bytes());
+}
+
+fn read_bloom(wire: &mut Wire<'_>, end: &mut u64) -> Result<Option<SectionMeta>, FormatError> {
+    let blocks = wire.u32("a Bloom filter's blocks")?;
+    if blocks == 0 {
+        return Ok(None);
+    }
+    if blocks > MAX_BLOOM_BYTES / BLOCK as u32 {
+        return Err(FormatError::TooLarge {
+            what: "a Bloom filter's blocks",
+            value: blocks.into(),
+            limit: (MAX_BLOOM_BYTES / BLOCK as u32).into(),
+        });
+    }
+    let (offset, len) = (*end, blocks * BLOCK as u32);
+    let checksum = u32::from_le_bytes(wire.array("a Bloom filter's checksum")?);
+    *end += u64::from(len);
+    Ok(Some(SectionMeta { offset, len, raw_len: len, compression: Compression::None, checksum }))
 }
 
 fn bound_parts(min: Option<&Bound>, max: Option<&Bound>) -> u8 {

@@ -16,8 +16,12 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::FormatError;
 use crate::meta::ChunkMeta;
 
-/// The version of the format that this library writes and reads.
-pub const FORMAT_VERSION: u16 = 1;
+/// The newest version of the format that this library reads. It writes the oldest one that has what the group has.
+pub const FORMAT_VERSION: u16 = BLOOM_VERSION;
+
+/// The first version, and the first one with Bloom filters.
+const FIRST_VERSION: u16 = 1;
+const BLOOM_VERSION: u16 = 2;
 
 const MAGIC: [u8; 4] = *b"PGCG";
 const HEADER: usize = 24;
@@ -30,16 +34,20 @@ pub struct GroupFooterBuilder {
     rows: u32,
     columns: Vec<(u64, u64, u32, u32)>,
     entries: Vec<u8>,
+    version: u16,
 }
 
 impl GroupFooterBuilder {
     /// A group of that many rows, without columns yet.
     pub fn new(rows: u32) -> Self {
-        Self { rows, columns: Vec::new(), entries: Vec::new() }
+        Self { rows, columns: Vec::new(), entries: Vec::new(), version: FIRST_VERSION }
     }
 
     /// Adds the next column: where its chunk lies in the group, its length, and its metadata.
     pub fn add(&mut self, column_offset_in_group: u64, column_len: u64, meta: &ChunkMeta) {
+        if meta.blooms().is_some() {
+            self.version = BLOOM_VERSION;
+        }
         let start = self.entries.len();
         column::write(&mut self.entries, meta);
         let len = (self.entries.len() - start) as u32;
@@ -53,7 +61,7 @@ impl GroupFooterBuilder {
         assert!(u32::try_from(total).is_ok(), "a footer of {total} bytes");
         let mut out = Vec::with_capacity(total);
         out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+        out.extend_from_slice(&self.version.to_le_bytes());
         out.extend_from_slice(&[0; 10]);
         out.extend_from_slice(&self.rows.to_le_bytes());
         out.extend_from_slice(&(self.columns.len() as u32).to_le_bytes());
@@ -82,6 +90,7 @@ pub struct GroupFooter<B: AsRef<[u8]>> {
     bytes: B,
     rows: u32,
     columns: usize,
+    version: u16,
 }
 
 impl<B: AsRef<[u8]>> GroupFooter<B> {
@@ -97,7 +106,7 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
             return Err(FormatError::BadMagic { found });
         }
         let version = u16::from_le_bytes(reader.array("a group footer")?);
-        if version != FORMAT_VERSION {
+        if !(FIRST_VERSION..=FORMAT_VERSION).contains(&version) {
             return Err(FormatError::UnknownVersion { found: version, supported: FORMAT_VERSION });
         }
         let reserved = u16::from_le_bytes(reader.array("a group footer")?);
@@ -118,7 +127,7 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
                 data.len(),
             ));
         }
-        Ok(Self { bytes, rows, columns })
+        Ok(Self { bytes, rows, columns, version })
     }
 
     /// Rows of the group.
@@ -135,6 +144,9 @@ impl<B: AsRef<[u8]>> GroupFooter<B> {
     pub fn column(&self, index: usize) -> Result<(u64, u64, ChunkMeta), FormatError> {
         let (offset, len, entry) = self.entry(index)?;
         let meta = column::read(entry)?;
+        if self.version < BLOOM_VERSION && meta.blooms().is_some() {
+            return Err(FormatError::corrupt("Bloom filters in a version without", self.version));
+        }
         if meta.rows != self.rows {
             return Err(FormatError::corrupt("a chunk's rows are not its group's", meta.rows));
         }

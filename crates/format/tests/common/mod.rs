@@ -7,8 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use columnar_format::{
-    BoundsOrder, ChunkMeta, ColumnBuilder, ColumnSpec, Compression, Dictionary, EncodeOptions,
-    EncodedChunk, Encoding, PhysicalType, Value, Vector, encode_chunk,
+    BloomFilters, BoundsOrder, ChunkBlooms, ChunkMeta, ColumnBuilder, ColumnSpec, Compression,
+    Dictionary, EncodeOptions, EncodedChunk, Encoding, PhysicalType, Value, Vector, encode_chunk,
+    hash_of_bytes, hash_of_int,
 };
 
 /// Every type with the order it most often has.
@@ -117,7 +118,8 @@ pub fn options(
     compression: Compression,
     forced_encoding: Option<Encoding>,
 ) -> EncodeOptions {
-    EncodeOptions { compression, compression_level: 3, vector_rows, forced_encoding }
+    let bloom_filters = BloomFilters::None;
+    EncodeOptions { compression, compression_level: 3, vector_rows, forced_encoding, bloom_filters }
 }
 
 /// Opens every vector of a chunk.
@@ -158,7 +160,42 @@ pub fn check(builder: &ColumnBuilder, options: &EncodeOptions) -> EncodedChunk {
         row += vector.len();
     }
     assert_eq!(row, builder.len());
+    check_blooms(builder, &chunk);
     chunk
+}
+
+/// Filters hold every value, those of a vector in its own.
+fn check_blooms(builder: &ColumnBuilder, chunk: &EncodedChunk) {
+    let Some(blooms) = open_blooms(chunk) else { return };
+    let mut row = 0;
+    for (vector, meta) in chunk.meta.vectors.iter().enumerate() {
+        for i in 0..meta.rows as usize {
+            if let Some(hash) = hash_of(builder.get(row + i), chunk.meta.spec) {
+                assert!(blooms.may_hold(hash), "row {} of the chunk", row + i);
+                assert!(blooms.vector_may_hold(vector, hash), "row {} of its vector", row + i);
+            }
+        }
+        row += meta.rows as usize;
+    }
+}
+
+/// A chunk's Bloom filters, if it has any.
+pub fn open_blooms(chunk: &EncodedChunk) -> Option<ChunkBlooms> {
+    let (start, len) = chunk.meta.blooms()?;
+    let bytes = &chunk.bytes[start as usize..(start + len) as usize];
+    Some(ChunkBlooms::open(&chunk.meta, bytes).expect("own bytes"))
+}
+
+/// What a value is looked up by; `None` for NULL.
+pub fn hash_of(value: Value<'_>, spec: ColumnSpec) -> Option<u64> {
+    match (value, spec.physical) {
+        (Value::Int(v), PhysicalType::Int8) => Some(hash_of_int((v as i8).into())),
+        (Value::Int(v), PhysicalType::Int16) => Some(hash_of_int((v as i16).into())),
+        (Value::Int(v), PhysicalType::Int32) => Some(hash_of_int((v as i32).into())),
+        (Value::Int(v), _) => Some(hash_of_int(v)),
+        (Value::Bytes(bytes), _) => Some(hash_of_bytes(bytes)),
+        _ => None,
+    }
 }
 
 fn check_meta(builder: &ColumnBuilder, meta: &ChunkMeta) {

@@ -260,3 +260,25 @@ fn what_expressions_say_of_themselves() {
     assert!(!by(7).can_fail());
     assert!(by(0).can_fail());
 }
+
+#[test]
+fn late_lists_are_bound_wherever_they_stand() {
+    let late = |list, negated| Expr::InParam { arg: column(0), list, negated };
+    let case = Expr::Case {
+        whens: vec![(late(1, true), late(0, false))],
+        otherwise: Some(constant(Scalar::Bool(false))),
+    };
+    let mut both = Expr::And(vec![Expr::Not(Box::new(case)), late(0, false)]);
+    let five: Arc<[Scalar]> = vec![Scalar::Int(5), Scalar::Null].into();
+    let six: Arc<[Scalar]> = vec![Scalar::Int(6)].into();
+    assert_eq!(eval(&both, &[ints(&[Some(5)])]), Err(ExecError::Unsupported));
+    both.bind_lists(&[Some(five), Some(six)]);
+    let rows = [ints(&[Some(5), Some(6), Some(7), None])];
+    assert_eq!(eval(&both, &rows), Ok(some_bools(&[Some(false), None, None, None])));
+    // NULL arrays; a number without a list is like one.
+    for lists in [&[None][..], &[]] {
+        let mut none = late(0, true);
+        none.bind_lists(lists);
+        assert_eq!(eval(&none, &rows), Ok(some_bools(&[None; 4])));
+    }
+}
