@@ -339,8 +339,11 @@ impl Reader {
 
     /// Lets go of what it holds until it is started over.
     pub fn pause(&mut self) {
-        // SAFETY: the slot is the reader's own.
-        unsafe { pg_sys::ExecClearTuple(self.slot) };
+        // SAFETY: the slot is the reader's own, and the scan is alive.
+        unsafe {
+            pg_sys::ExecClearTuple(self.slot);
+            Scan::state(self.scan).release();
+        }
         self.units.clear();
         self.close_groups();
         self.pages_open = false;

@@ -8,12 +8,12 @@ use pgrx::pg_sys;
 #[cfg(not(any(feature = "pg15", feature = "pg16")))]
 mod server;
 #[cfg(not(any(feature = "pg15", feature = "pg16")))]
-pub use server::{abandon, begin, end, next_locked, reset};
+pub use server::{abandon, begin, end, next, reset};
 
 #[cfg(any(feature = "pg15", feature = "pg16"))]
 mod prefetch;
 #[cfg(any(feature = "pg15", feature = "pg16"))]
-pub use prefetch::{ReadStream, abandon, begin, end, next_locked, reset};
+pub use prefetch::{ReadStream, abandon, begin, end, next, reset};
 
 #[cfg(not(any(feature = "pg15", feature = "pg16")))]
 pub use pg_sys::ReadStream;
@@ -37,30 +37,41 @@ unsafe extern "C-unwind" {
     fn c_LockBuffer(buffer: pg_sys::Buffer, mode: core::ffi::c_int);
     #[link_name = "ReleaseBuffer"]
     fn c_ReleaseBuffer(buffer: pg_sys::Buffer);
-    #[link_name = "ReadBuffer"]
-    fn c_ReadBuffer(rel: pg_sys::Relation, block: pg_sys::BlockNumber) -> pg_sys::Buffer;
+    #[link_name = "ReadBufferExtended"]
+    fn c_ReadBufferExtended(
+        rel: pg_sys::Relation,
+        fork: pg_sys::ForkNumber::Type,
+        block: pg_sys::BlockNumber,
+        mode: pg_sys::ReadBufferMode::Type,
+        strategy: pg_sys::BufferAccessStrategy,
+    ) -> pg_sys::Buffer;
 }
 
 /// No buffer.
 pub const NO_BUFFER: pg_sys::Buffer = 0;
 
-/// Releases a buffer, if it is one, then pins and share-locks another page, without a stream.
+/// Releases a buffer, if it is one, then pins and, if `lock`, share-locks another page, without a stream.
 ///
 /// # Safety
-/// `old` is pinned by the caller and not locked; `rel` is open.
-pub unsafe fn read_locked(
+/// `old` is pinned by the caller and not locked; `rel` is open; `strategy` is one or null.
+pub unsafe fn read(
     rel: pg_sys::Relation,
+    strategy: pg_sys::BufferAccessStrategy,
     block: pg_sys::BlockNumber,
     old: pg_sys::Buffer,
+    lock: bool,
 ) -> pg_sys::Buffer {
+    let (fork, mode) = (pg_sys::ForkNumber::MAIN_FORKNUM, pg_sys::ReadBufferMode::RBM_NORMAL);
     // SAFETY: as the caller's. One boundary for all calls, which costs less than one for each.
     unsafe {
         pg_sys::ffi::pg_guard_ffi_boundary(|| {
             if old != NO_BUFFER {
                 c_ReleaseBuffer(old);
             }
-            let buffer = c_ReadBuffer(rel, block);
-            c_LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            let buffer = c_ReadBufferExtended(rel, fork, block, mode, strategy);
+            if lock {
+                c_LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            }
             buffer
         })
     }

@@ -244,7 +244,7 @@ pub unsafe fn read(
             let page = match &mut stream {
                 Some(stream) => stream.lock(block),
                 None => {
-                    buffer = read_stream::read_locked(rel, block, NO_BUFFER);
+                    buffer = read_stream::read(rel, core::ptr::null_mut(), block, NO_BUFFER, true);
                     ports::buffer_page(buffer)
                 }
             };

@@ -20,6 +20,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct PageStream {
     rel: pg_sys::Relation,
+    /// Null, or that of the pages read by a stream.
+    strategy: pg_sys::BufferAccessStrategy,
     /// Where streams are allocated.
     context: pg_sys::MemoryContext,
     /// Null until a planned page is wanted.
@@ -83,6 +85,7 @@ impl PageStream {
     pub unsafe fn new(rel: pg_sys::Relation, at_once: bool) -> Self {
         Self {
             rel,
+            strategy: ptr::null_mut(),
             // SAFETY: a variable of the server.
             context: unsafe { pg_sys::CurrentMemoryContext },
             stream: ptr::null_mut(),
@@ -91,6 +94,14 @@ impl PageStream {
             current: None,
             at_once,
         }
+    }
+
+    /// Uses a ring of buffers for the pages of the plan.
+    ///
+    /// # Safety
+    /// `strategy` is one or null, and alive as long as the reader is used.
+    pub unsafe fn set_strategy(&mut self, strategy: pg_sys::BufferAccessStrategy) {
+        self.strategy = strategy;
     }
 
     fn plan(&self) -> &Plan {
@@ -136,11 +147,11 @@ impl PageStream {
         for _ in 0..read {
             // SAFETY: blocks were given to the stream, so that it is there.
             unsafe {
-                let (buffer, _) = self.next(NO_BUFFER);
+                let (buffer, _) = self.next(NO_BUFFER, false);
                 if buffer == NO_BUFFER {
                     break;
                 }
-                pg_sys::UnlockReleaseBuffer(buffer);
+                pg_sys::ReleaseBuffer(buffer);
             }
         }
         self.taken = place.min(self.plan().end());
@@ -148,13 +159,14 @@ impl PageStream {
     }
 
     /// The stream's next buffer, after a release.
-    unsafe fn next(&mut self, old: pg_sys::Buffer) -> (pg_sys::Buffer, u32) {
+    unsafe fn next(&mut self, old: pg_sys::Buffer, lock: bool) -> (pg_sys::Buffer, u32) {
         // SAFETY: as the caller's; the stream exists as long as `self`.
         unsafe {
             if self.stream.is_null() {
                 let context = pg_sys::MemoryContextSwitchTo(self.context);
                 let plan = self.plan.cast();
-                self.stream = read_stream::begin(self.rel, next_block, plan, self.at_once);
+                self.stream =
+                    read_stream::begin(self.rel, self.strategy, next_block, plan, self.at_once);
                 pg_sys::MemoryContextSwitchTo(context);
             }
             let plan = self.plan();
@@ -163,7 +175,7 @@ impl PageStream {
                 read_stream::reset(self.stream);
                 self.plan_mut().ended = false;
             }
-            read_stream::next_locked(self.stream, old)
+            read_stream::next(self.stream, old, lock)
         }
     }
 
@@ -192,21 +204,43 @@ impl PageStream {
             }
             let mut old = self.current.take().map_or(NO_BUFFER, |(_, buffer)| buffer);
             if self.plan().at(self.taken) == Some(block) {
-                let (buffer, found) = self.next(old);
+                let (buffer, found) = self.next(old, true);
                 old = NO_BUFFER;
                 self.taken += 1;
                 if found == block {
                     self.current = Some((block, buffer));
                     return ports::buffer_page(buffer);
                 }
-                debug_assert!(false, "the stream read block {found} instead of {block}");
                 if buffer != NO_BUFFER {
                     pg_sys::UnlockReleaseBuffer(buffer);
                 }
             }
-            let buffer = read_stream::read_locked(self.rel, block, old);
+            let buffer = read_stream::read(self.rel, ptr::null_mut(), block, old, true);
             self.current = Some((block, buffer));
             ports::buffer_page(buffer)
+        }
+    }
+
+    /// The pinned buffer of a page if its turn has come in the stream; the caller releases it.
+    ///
+    /// # Safety
+    /// As [`PageStream::lock`].
+    pub unsafe fn take(&mut self, block: u32) -> Option<pg_sys::Buffer> {
+        if self.plan().at(self.taken) != Some(block) {
+            return None;
+        }
+        // SAFETY: as the caller's.
+        unsafe {
+            let (buffer, found) = self.next(NO_BUFFER, false);
+            self.taken += 1;
+            self.forget_taken();
+            if found == block {
+                return Some(buffer);
+            }
+            if buffer != NO_BUFFER {
+                pg_sys::ReleaseBuffer(buffer);
+            }
+            None
         }
     }
 

@@ -1,7 +1,7 @@
 //! Read streams for servers that have none: pages are read one by one when they are asked for, and the operating system is
 //! told before which ones come next. It is not told while pages are found in buffers.
 
-use super::{NextBlock, pages_missed, read_locked};
+use super::{NextBlock, pages_missed, read};
 use pgrx::pg_sys;
 use std::collections::VecDeque;
 
@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct ReadStream {
     rel: pg_sys::Relation,
+    strategy: pg_sys::BufferAccessStrategy,
     callback: NextBlock,
     data: *mut core::ffi::c_void,
     /// Blocks that were asked for and not handed out.
@@ -22,9 +23,10 @@ pub struct ReadStream {
 /// Starts a stream over the main fork. `at_once` looks ahead from the start.
 ///
 /// # Safety
-/// `rel` stays open, and what `callback` and `data` refer to alive, until [`end`].
+/// `rel` stays open, and `strategy` (or null) and what `callback` and `data` refer to alive, until [`end`].
 pub unsafe fn begin(
     rel: pg_sys::Relation,
+    strategy: pg_sys::BufferAccessStrategy,
     callback: NextBlock,
     data: *mut core::ffi::c_void,
     at_once: bool,
@@ -37,6 +39,7 @@ pub unsafe fn begin(
     let blocks = VecDeque::with_capacity(most);
     Box::into_raw(Box::new(ReadStream {
         rel,
+        strategy,
         callback,
         data,
         blocks,
@@ -46,14 +49,15 @@ pub unsafe fn begin(
     }))
 }
 
-/// Releases a buffer, if it is one, then gives the next of a stream, pinned and share-locked, and its block;
+/// Releases a buffer, if it is one, then gives the next of a stream, pinned and, if `lock`, share-locked, and its block;
 /// `NO_BUFFER` when the stream has come to its end.
 ///
 /// # Safety
 /// `stream` came from [`begin`]; `old` is pinned by the caller and not locked.
-pub unsafe fn next_locked(
+pub unsafe fn next(
     stream: *mut ReadStream,
     old: pg_sys::Buffer,
+    lock: bool,
 ) -> (pg_sys::Buffer, pg_sys::BlockNumber) {
     // SAFETY: as the caller's; the callback does not use the stream.
     unsafe {
@@ -76,7 +80,7 @@ pub unsafe fn next_locked(
             return (super::NO_BUFFER, pg_sys::InvalidBlockNumber);
         };
         let missed = pages_missed();
-        let buffer = read_locked(this.rel, block, old);
+        let buffer = read(this.rel, this.strategy, block, old, lock);
         this.distance = if pages_missed() == missed {
             (this.distance - 1).max(1)
         } else {

@@ -18,9 +18,10 @@ unsafe extern "C-unwind" {
 /// from the start, instead of ever more as they are found in no buffer.
 ///
 /// # Safety
-/// `rel` stays open, and what `callback` and `data` refer to alive, until [`end`].
+/// `rel` stays open, and `strategy` (or null) and what `callback` and `data` refer to alive, until [`end`].
 pub unsafe fn begin(
     rel: pg_sys::Relation,
+    strategy: pg_sys::BufferAccessStrategy,
     callback: NextBlock,
     data: *mut core::ffi::c_void,
     at_once: bool,
@@ -36,7 +37,7 @@ pub unsafe fn begin(
     unsafe {
         pg_sys::read_stream_begin_relation(
             flags as i32,
-            core::ptr::null_mut(),
+            strategy,
             rel,
             pg_sys::ForkNumber::MAIN_FORKNUM,
             Some(callback),
@@ -46,14 +47,15 @@ pub unsafe fn begin(
     }
 }
 
-/// Releases a buffer, if it is one, then gives the next of a stream, pinned and share-locked, and its block;
+/// Releases a buffer, if it is one, then gives the next of a stream, pinned and, if `lock`, share-locked, and its block;
 /// [`NO_BUFFER`] when the stream has come to its end.
 ///
 /// # Safety
 /// `stream` came from [`begin`]; `old` is pinned by the caller and not locked.
-pub unsafe fn next_locked(
+pub unsafe fn next(
     stream: *mut ReadStream,
     old: pg_sys::Buffer,
+    lock: bool,
 ) -> (pg_sys::Buffer, pg_sys::BlockNumber) {
     // SAFETY: as the caller's. One boundary for all calls, which costs less than one for each.
     unsafe {
@@ -65,7 +67,9 @@ pub unsafe fn next_locked(
             if buffer == NO_BUFFER {
                 return (NO_BUFFER, pg_sys::InvalidBlockNumber);
             }
-            c_LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            if lock {
+                c_LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
+            }
             (buffer, c_BufferGetBlockNumber(buffer))
         })
     }
