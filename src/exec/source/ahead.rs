@@ -49,8 +49,7 @@ impl Reader {
             return next;
         }
         let blooms = GroupBlooms::new(opened.columns.len());
-        let skipped =
-            self.is_pruned_by_blooms(&self.chunk_bounds(&opened), &opened, &blooms, None);
+        let skipped = self.is_pruned_by_blooms(&self.chunk_bounds(&opened), &opened, &blooms, None);
         next.counts.bytes += blooms.take_bytes();
         if skipped {
             next.counts.groups_skipped_bloom += 1;
