@@ -1,6 +1,8 @@
 //! Version differences of the server and C macros that have no binding, under their C names.
 #![allow(unsafe_code, non_snake_case)]
 
+pub mod read_stream;
+
 use pgrx::pg_sys;
 
 /// `vacuum_get_cutoffs`/`vacuum_set_xid_limits`, `TU_UpdateIndexes`, `RelFileLocator` under one name.

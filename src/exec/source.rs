@@ -4,10 +4,14 @@
 //! of row pages are taken from the access method's slots, some thousand to a morsel.
 #![allow(unsafe_code)]
 
+mod ahead;
+
 use crate::am::group::{self, Group};
-use crate::am::scan::{self, Scan, Unit, rows};
+use crate::am::scan::{self, Scan, Unit};
 use crate::am::slot;
+use crate::am::storage::page_stream::PageStream;
 use crate::ports;
+use crate::ports::read_stream;
 use columnar_exec::agg::Aggregator;
 use columnar_exec::pipeline::{Morsel, Pipeline, Sink};
 use columnar_exec::prune::{self, ColumnBounds};
@@ -16,6 +20,7 @@ use columnar_exec::summary::{Known, SummaryPlan};
 use columnar_exec::{Column, Expr, Scalar};
 use columnar_format::{Encoding, FormatError};
 use core::cell::RefCell;
+use core::ops::Range;
 use pgrx::pg_sys;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -24,6 +29,7 @@ use std::sync::Arc;
 use super::blooms::GroupBlooms;
 use super::gather::Gather;
 use super::metadata::{self, Metadata};
+use ahead::Next;
 
 /// Rows of row pages in one morsel.
 const MORSEL_ROWS: usize = 8192;
@@ -111,6 +117,16 @@ pub struct Reader {
     second: Vec<usize>,
     units: VecDeque<Unit>,
     group: Option<OpenGroup>,
+    /// Groups that were opened so that their pages can be read ahead.
+    ahead: VecDeque<Next>,
+    /// Reads what morsels are brought with.
+    stream: PageStream,
+    /// Reads the second columns that are wanted later.
+    late: PageStream,
+    /// Whether pages were read from disk lately, for the stream and for `late`, and what tells it.
+    cold: bool,
+    late_cold: bool,
+    missed: i64,
     pages_open: bool,
     sequence: u64,
     origins: HashMap<u64, Origin>,
@@ -136,7 +152,6 @@ struct Opened {
     group: Rc<Group>,
     /// By request; `None` where the column is younger than the group.
     columns: Vec<Option<Rc<group::Column>>>,
-    blooms: GroupBlooms,
     dictionaries: RefCell<Vec<Option<Arc<SharedDictionary>>>>,
 }
 
@@ -146,16 +161,32 @@ struct Pending {
     start: u32,
 }
 
+/// Which columns of a morsel are brought: the first, or the second, at once or when rows have passed the filters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Columns {
+    First,
+    Second,
+    Late,
+}
+
 /// A group that is being read.
 struct OpenGroup {
     opened: Rc<Opened>,
     /// Visible rows, ascending; `None` where all are.
     visible: Option<Vec<u32>>,
-    /// How many of `visible` lie before the next morsel.
-    visible_before: usize,
-    /// First row of each morsel, and the group's rows.
-    cuts: Vec<u32>,
-    next: usize,
+    /// Its morsels, those left that are not known to be excluded or answered by metadata.
+    parts: VecDeque<Part>,
+    /// Whether the second columns of `parts` are in the plan of the stream.
+    eager: bool,
+}
+
+/// A morsel to come.
+struct Part {
+    rows: Range<u32>,
+    /// Its share of the visible rows.
+    visible: Range<usize>,
+    /// Its pages, as places in the plan of the stream.
+    pages: Range<u64>,
 }
 
 impl Reader {
@@ -179,6 +210,8 @@ impl Reader {
             let scan = scan::begin(rel, snapshot, 0, core::ptr::null_mut(), shared, flags);
             (scan, pg_sys::MakeSingleTupleTableSlot((*rel).rd_att, slot::ops()))
         };
+        // SAFETY: as the caller's.
+        let (stream, late) = unsafe { (PageStream::new(rel, false), PageStream::new(rel, true)) };
         let kinds = requests.iter().map(|request| request.kind).collect();
         let table_columns = requests.iter().map(|request| request.attribute).collect();
         let mut reader = Self {
@@ -198,6 +231,12 @@ impl Reader {
             second: Vec::new(),
             units: VecDeque::new(),
             group: None,
+            ahead: VecDeque::new(),
+            stream,
+            late,
+            cold: false,
+            late_cold: false,
+            missed: read_stream::pages_missed(),
             pages_open: false,
             sequence: 0,
             origins: HashMap::new(),
@@ -215,7 +254,7 @@ impl Reader {
     fn take_units(&mut self) {
         // SAFETY: the scan is alive and nothing else refers to its state.
         self.units = unsafe { Scan::state(self.scan) }.take_units().into();
-        self.group = None;
+        self.close_groups();
         self.pages_open = false;
         self.counts.groups +=
             self.units.iter().filter(|u| matches!(u, Unit::Group(_))).count() as u64;
@@ -254,14 +293,15 @@ impl Reader {
     fn is_pruned_by_blooms(
         &self,
         bounds: &dyn Fn(usize) -> Option<ColumnBounds>,
-        (group, columns, blooms): (&Group, &[Option<Rc<group::Column>>], &GroupBlooms),
+        opened: &Opened,
+        blooms: &GroupBlooms,
         row: Option<u32>,
     ) -> bool {
         let holds = |at: usize, value: &Scalar| {
             // Of a column younger than its group, zone maps tell all.
-            columns[at].as_ref().is_none_or(|column| {
+            opened.columns[at].as_ref().is_none_or(|column| {
                 let request = (at, self.requests[at].attribute, self.kinds[at]);
-                blooms.may_hold(self.rel, group, request, column, row, value)
+                blooms.may_hold(self.rel, &opened.group, request, column, row, value)
             })
         };
         self.looked_up.iter().any(|&filter| {
@@ -299,10 +339,13 @@ impl Reader {
 
     /// Lets go of what it holds until it is started over.
     pub fn pause(&mut self) {
-        // SAFETY: the slot is the reader's own.
-        unsafe { pg_sys::ExecClearTuple(self.slot) };
+        // SAFETY: the slot is the reader's own, and the scan is alive.
+        unsafe {
+            pg_sys::ExecClearTuple(self.slot);
+            Scan::state(self.scan).release();
+        }
         self.units.clear();
-        self.group = None;
+        self.close_groups();
         self.pages_open = false;
         self.origins.clear();
         self.pending.clear();
@@ -310,8 +353,17 @@ impl Reader {
         (self.tried, self.wanted) = (0, 0);
     }
 
+    fn close_groups(&mut self) {
+        self.group = None;
+        self.ahead.clear();
+        self.stream.clear();
+        self.late.clear();
+    }
+
     /// Ends the scan.
-    pub fn end(self) {
+    pub fn end(mut self) {
+        self.stream.finish();
+        self.late.finish();
         // SAFETY: both were made by `begin`.
         unsafe {
             scan::end(self.scan);
@@ -332,7 +384,8 @@ impl Reader {
     /// Rows of the groups that are still to be read, that which is being read among them.
     pub fn rows_left(&self) -> u64 {
         let open = self.group.as_ref().map_or(0, |open| open.opened.group.rows().into());
-        open + self.units.iter().map(Unit::group_rows).sum::<u64>()
+        let ahead: u64 = self.ahead.iter().map(Next::rows).sum();
+        open + ahead + self.units.iter().map(Unit::group_rows).sum::<u64>()
     }
 
     /// The sequence number of the next morsel.
@@ -374,8 +427,15 @@ impl Reader {
                 }
                 self.pages_open = false;
             }
+            if let Some(next) = self.ahead.pop_front() {
+                self.enter(next);
+                continue;
+            }
             match self.next_unit()? {
-                Unit::Group(group) => self.open_group(group),
+                Unit::Group(group) => {
+                    let next = self.open_group(group);
+                    self.enter(next);
+                }
                 pages @ Unit::Pages { .. } => {
                     // SAFETY: the scan is alive and nothing else refers to its state.
                     unsafe { Scan::state(self.scan) }.set_unit(pages);
@@ -395,112 +455,36 @@ impl Reader {
         unit
     }
 
-    fn open_group(&mut self, group: Rc<Group>) {
-        let columns: Vec<_> =
-            self.requests.iter().map(|request| group.column(self.rel, request.attribute)).collect();
-        let bounds =
-            |column: usize| self.bounds(columns[column].as_deref().map(metadata::of_chunk), column);
-        if self.is_pruned(&bounds) {
-            self.counts.groups_skipped += 1;
-            return;
-        }
-        let blooms = GroupBlooms::new(columns.len());
-        let skipped = self.is_pruned_by_blooms(&bounds, (&group, &columns, &blooms), None);
-        self.counts.bytes += blooms.take_bytes();
-        if skipped {
-            self.counts.groups_skipped_bloom += 1;
-            return;
-        }
-        let mut visible = Vec::new();
-        // SAFETY: the group belongs to the open relation; the snapshot is alive.
-        let all = unsafe {
-            rows::all_visible(self.rel, &group, self.snapshot) || {
-                rows::visible(self.rel, &group, 0, group.rows(), self.snapshot, &mut visible);
-                visible.len() == group.rows() as usize
-            }
-        };
-        let rows = if all { u64::from(group.rows()) } else { visible.len() as u64 };
-        if rows == 0 {
-            return;
-        }
-        let chunk = |column: usize| Some(metadata::of_chunk(columns[column].as_ref()?));
-        if self.answer(rows, &chunk) {
-            self.counts.groups_answered += 1;
-            return;
-        }
-        self.counts.group_rows += rows;
-        let mut cuts: Vec<u32> =
-            columns.iter().flatten().flat_map(|column| column.starts.iter().copied()).collect();
-        if cuts.is_empty() {
-            cuts.extend((0..group.rows()).step_by(MORSEL_ROWS));
-        }
-        cuts.push(group.rows());
-        cuts.sort_unstable();
-        cuts.dedup();
-        self.counts.vectors += cuts.len() as u64 - 1;
-        let dictionaries = RefCell::new(vec![None; columns.len()]);
-        self.group = Some(OpenGroup {
-            opened: Rc::new(Opened { group, columns, blooms, dictionaries }),
-            visible: (!all).then_some(visible),
-            visible_before: 0,
-            cuts,
-            next: 0,
-        });
-    }
-
     fn next_of_group(&mut self) -> Option<Morsel> {
         loop {
             let open = self.group.as_mut()?;
-            let (start, end) = (*open.cuts.get(open.next)?, *open.cuts.get(open.next + 1)?);
-            open.next += 1;
-            let selection = match &open.visible {
-                None => None,
-                Some(visible) => {
-                    let from = open.visible_before;
-                    let until = from + visible[from..].partition_point(|&row| row < end);
-                    open.visible_before = until;
-                    if from == until {
-                        continue;
-                    }
-                    let all = until - from == (end - start) as usize;
-                    (!all).then(|| visible[from..until].iter().map(|row| row - start).collect())
-                }
-            };
+            let part = open.parts.pop_front()?;
             let opened = open.opened.clone();
-            let vector = |column| metadata::of_vector(column, start);
-            let bounds = |at: usize| self.bounds(opened.columns[at].as_deref().map(vector), at);
-            if self.is_pruned(&bounds) {
+            let Range { start, end } = part.rows;
+            let of_visible = |visible: &Vec<u32>| -> Vec<u32> {
+                visible[part.visible.clone()].iter().map(|row| row - start).collect()
+            };
+            let selection = open.visible.as_ref().map(of_visible);
+            if self.has_bound() && self.excluded(&opened, start) {
                 self.counts.vectors_skipped += 1;
                 continue;
             }
-            let chunks = (&*opened.group, opened.columns.as_slice(), &opened.blooms);
-            let skipped = self.is_pruned_by_blooms(&bounds, chunks, Some(start));
-            self.counts.bytes += opened.blooms.take_bytes();
-            if skipped {
-                self.counts.vectors_skipped_bloom += 1;
-                continue;
-            }
-            if self.summaries.is_some() {
-                let rows = selection.as_ref().map_or((end - start) as usize, Vec::len) as u64;
-                let vector = |column: usize| {
-                    Some(metadata::of_vector(opened.columns[column].as_ref()?, start))
-                };
-                if self.answer(rows, &vector) {
-                    self.counts.vectors_answered += 1;
-                    continue;
-                }
-            }
-            let lazy = !self.second.is_empty() && self.wanted * 2 <= self.tried;
+            let rows = (end - start) as usize;
+            let selection = selection.filter(|selection| selection.len() < rows);
+            let lazy = self.is_lazy();
+            let pages = self.read_ahead(part, lazy);
+            // SAFETY: no page is locked between sections.
+            unsafe { self.stream.seek(pages.start) };
             let mut batch = StoredBatch {
                 group: opened.group.id,
-                rows: (end - start) as usize,
+                rows,
                 columns: self.requests.iter().map(|_| StoredColumn::Absent).collect(),
                 kinds: Arc::clone(&self.kinds),
                 table_columns: Arc::clone(&self.table_columns),
             };
-            self.bring(&opened, start, false, &mut batch);
+            self.bring(&opened, start, Columns::First, &mut batch);
             if !lazy {
-                self.bring(&opened, start, true, &mut batch);
+                self.bring(&opened, start, Columns::Second, &mut batch);
             }
             let sequence = self.sequence;
             self.sequence += 1;
@@ -522,12 +506,27 @@ impl Reader {
         }
     }
 
+    /// Whether zone maps of the vectors that begin at or before a row exclude all rows of a morsel.
+    fn excluded(&self, opened: &Opened, start: u32) -> bool {
+        self.is_pruned(&self.vector_bounds(opened, start))
+    }
+
+    /// Bounds of the columns in the vectors that hold a row.
+    fn vector_bounds<'a>(
+        &'a self,
+        opened: &'a Opened,
+        start: u32,
+    ) -> impl Fn(usize) -> Option<ColumnBounds> + 'a {
+        let vector = move |column| metadata::of_vector(column, start);
+        move |at| self.bounds(opened.columns[at].as_deref().map(vector), at)
+    }
+
     /// Bounds of a column in a chunk or vector; one that is younger than its group has its default everywhere.
     fn bounds(&self, metadata: Option<Metadata<'_>>, column: usize) -> Option<ColumnBounds> {
         let kind = self.kinds[column];
         match metadata {
             Some(metadata) => Some(metadata.bounds(kind)),
-            None => metadata::bounds_of_value(&self.missing(self.requests[column]), kind),
+            None => metadata::bounds_of_value(&missing(self.rel, self.requests[column]), kind),
         }
     }
 
@@ -537,7 +536,7 @@ impl Reader {
         let Some(Summaries { plan, .. }) = &self.summaries else { return false };
         let known = |column: usize| match metadata(column) {
             Some(metadata) => Some(Known::Stored(metadata.summary(rows))),
-            None => Some(Known::Constant(self.missing(self.requests[column]))),
+            None => Some(Known::Constant(missing(self.rel, self.requests[column]))),
         };
         let Some(summaries) = plan.answer(rows, &known) else { return false };
         let bounds = |column: usize| self.bounds(metadata(column), column);
@@ -552,13 +551,22 @@ impl Reader {
         true
     }
 
+    /// Whether the second columns of a morsel are read when rows have passed the filters only.
+    fn is_lazy(&self) -> bool {
+        !self.second.is_empty() && self.wanted * 2 <= self.tried
+    }
+
     /// Copies the stored bytes of the first or the second columns into a batch.
-    fn bring(&mut self, opened: &Opened, start: u32, second: bool, batch: &mut StoredBatch) {
-        let wanted = if second { &self.second } else { &self.first };
+    fn bring(&mut self, opened: &Opened, start: u32, columns: Columns, batch: &mut StoredBatch) {
+        let (wanted, stream) = match columns {
+            Columns::First => (&self.first, &mut self.stream),
+            Columns::Second => (&self.second, &mut self.stream),
+            Columns::Late => (&self.second, &mut self.late),
+        };
         for &at in wanted {
             let attribute = self.requests[at].attribute;
             let Some(column) = &opened.columns[at] else {
-                let value = self.missing(self.requests[at]);
+                let value = missing(self.rel, self.requests[at]);
                 batch.columns[at] = StoredColumn::Ready(Column::constant(value, batch.rows));
                 continue;
             };
@@ -566,7 +574,12 @@ impl Reader {
             let meta = column.meta.vectors[vector].clone();
             let section = meta.section;
             let group = &opened.group;
-            let read = |offset, len| group.section(self.rel, attribute, column, offset, len);
+            let mut read = |offset, len| {
+                let bytes =
+                    group.section(self.rel, attribute, column, (offset, len), Some(&mut *stream));
+                self.counts.bytes += bytes.len() as u64;
+                bytes
+            };
             let dictionary = (meta.encoding == Encoding::Dictionary)
                 .then(|| column.meta.dictionary.as_ref())
                 .flatten()
@@ -574,13 +587,11 @@ impl Reader {
                     let mut dictionaries = opened.dictionaries.borrow_mut();
                     let shared = dictionaries[at].get_or_insert_with(|| {
                         let bytes = read(stored.offset, stored.len);
-                        self.counts.bytes += bytes.len() as u64;
                         Arc::new(SharedDictionary::new(column.meta.spec, *stored, bytes))
                     });
                     Arc::clone(shared)
                 });
             let bytes = read(section.offset, section.len);
-            self.counts.bytes += bytes.len() as u64;
             batch.columns[at] =
                 StoredColumn::Vector { spec: column.meta.spec, meta, bytes, dictionary, first };
         }
@@ -590,7 +601,7 @@ impl Reader {
     pub fn complete(&mut self, morsel: &mut Morsel) {
         if let Some(Pending { opened, start }) = self.pending.remove(&morsel.sequence) {
             self.wanted += 1;
-            self.bring(&opened, start, true, &mut morsel.batch);
+            self.bring_late(&opened, start, &mut morsel.batch);
         }
         morsel.complete = true;
     }
@@ -599,19 +610,6 @@ impl Reader {
     pub fn done(&mut self, sequence: u64) {
         if self.pending.remove(&sequence).is_some() {
             self.counts.vectors_emptied += 1;
-        }
-    }
-
-    /// The default of a column that was added after a group was written.
-    fn missing(&self, request: Request) -> Scalar {
-        // SAFETY: the attribute is one of the relation's.
-        unsafe {
-            let desc = (*self.rel).rd_att;
-            let mut is_null = true;
-            let datum =
-                pg_sys::getmissingattr(desc, request.attribute as i32 + 1, &raw mut is_null);
-            let attribute = &*ports::TupleDescAttr(desc, request.attribute);
-            super::gather::scalar(attribute.attlen, request.kind, datum, is_null)
         }
     }
 
@@ -659,5 +657,17 @@ impl Reader {
             complete: true,
             unfiltered: false,
         })
+    }
+}
+
+/// The default of a column that was added after a group was written.
+fn missing(rel: pg_sys::Relation, request: Request) -> Scalar {
+    // SAFETY: the attribute is one of the relation's.
+    unsafe {
+        let desc = (*rel).rd_att;
+        let mut is_null = true;
+        let datum = pg_sys::getmissingattr(desc, request.attribute as i32 + 1, &raw mut is_null);
+        let attribute = &*ports::TupleDescAttr(desc, request.attribute);
+        super::gather::scalar(attribute.attlen, request.kind, datum, is_null)
     }
 }

@@ -21,12 +21,14 @@ pub mod writer;
 use crate::am::storage::directory::{Entry, HAS_TID_MAP, SlotAddress};
 use crate::am::storage::extent;
 use crate::am::storage::page::{self, PageKind};
+use crate::am::storage::page_stream::PageStream;
 use crate::am::{relation_name, tid};
 use crate::ports;
 use columnar_format::{
     ChunkBlooms, ChunkMeta, Dictionary, FormatError, GroupFooter, TidMap, Vector,
 };
 use core::cell::{OnceCell, RefCell};
+use core::ops::Range;
 use head::InsertRun;
 use marks::{Mark, Marks};
 use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
@@ -183,6 +185,7 @@ impl Group {
                     self.id.into(),
                     0,
                     &mut bytes,
+                    None,
                 );
             }
             TidMap::from_bytes(&bytes, self.entry.rows).unwrap_or_else(|reason| {
@@ -264,7 +267,7 @@ impl Group {
                     self.corrupt(rel, None, "its footer lies outside its extent");
                 }
                 let mut bytes = vec![0; len];
-                self.read(rel, offset, &mut bytes);
+                self.read(rel, offset, &mut bytes, None);
                 match GroupFooter::parse(bytes) {
                     Ok(footer) if footer.rows() == self.entry.rows => footer,
                     Ok(_) => {
@@ -276,11 +279,16 @@ impl Group {
         })
     }
 
-    unsafe fn read(&self, rel: pg_sys::Relation, offset: usize, bytes: &mut [u8]) {
+    unsafe fn read(
+        &self,
+        rel: pg_sys::Relation,
+        offset: usize,
+        bytes: &mut [u8],
+        stream: Option<&mut PageStream>,
+    ) {
+        let (first, kind) = (self.data_page(), PageKind::GroupData);
         // SAFETY: the extent belongs to the group.
-        unsafe {
-            extent::read(rel, self.data_page(), PageKind::GroupData, self.id.into(), offset, bytes);
-        }
+        unsafe { extent::read(rel, first, kind, self.id.into(), offset, bytes, stream) };
     }
 
     /// Columns stored; a table may have more since.
@@ -342,7 +350,8 @@ impl Group {
             .dictionary
             .get_or_init(|| {
                 column.meta.dictionary.as_ref().map(|section| {
-                    let bytes = self.section(rel, index, column, section.offset, section.len);
+                    let bytes =
+                        self.section(rel, index, column, (section.offset, section.len), None);
                     match Dictionary::open(column.meta.spec, section, &bytes) {
                         Ok(dictionary) => Arc::new(dictionary),
                         Err(error) => self.format_error(rel, Some(index), &error),
@@ -350,7 +359,7 @@ impl Group {
                 })
             })
             .clone();
-        let bytes = self.section(rel, index, column, meta.section.offset, meta.section.len);
+        let bytes = self.section(rel, index, column, (meta.section.offset, meta.section.len), None);
         let open = match Vector::open(column.meta.spec, meta, &bytes, dictionary) {
             Ok(open) => Rc::new(open),
             Err(error) => self.format_error(rel, Some(index), &error),
@@ -369,36 +378,48 @@ impl Group {
         column: &Column,
     ) -> Option<(ChunkBlooms, u64)> {
         let (offset, len) = column.meta.blooms()?;
-        let bytes =
-            self.section(rel, index, column, offset, u32::try_from(len).unwrap_or(u32::MAX));
+        let bounded = u32::try_from(len).unwrap_or(u32::MAX);
+        let bytes = self.section(rel, index, column, (offset, bounded), None);
         match ChunkBlooms::open(&column.meta, &bytes) {
             Ok(blooms) => Some((blooms, len)),
             Err(error) => self.format_error(rel, Some(index), &error),
         }
     }
 
-    /// Bytes of a section of a column's chunk, copied from its pages.
+    /// Bytes of a section of a column's chunk, offset and length, copied from its pages; they come from `stream` where it is
+    /// given.
     pub fn section(
         &self,
         rel: pg_sys::Relation,
         index: usize,
         column: &Column,
-        offset: u64,
-        len: u32,
+        (offset, len): (u64, u32),
+        stream: Option<&mut PageStream>,
     ) -> Vec<u8> {
-        let room = (self.entry.extent_pages as u64).saturating_sub(1) * page::PAYLOAD as u64;
-        let at = column.offset.saturating_add(offset);
-        if u64::from(len) > MAX_SECTION || at.saturating_add(len.into()) > room {
-            self.corrupt(rel, Some(index), "a section lies outside the group's extent");
-        }
+        let Some(at) = self.place_of(column, offset, len) else {
+            self.corrupt(rel, Some(index), "a section lies outside the group's extent")
+        };
         let mut bytes = Vec::new();
         if bytes.try_reserve_exact(len as usize).is_err() {
             self.format_error(rel, Some(index), &FormatError::OutOfMemory { bytes: len.into() });
         }
         bytes.resize(len as usize, 0);
         // SAFETY: the extent belongs to the group.
-        unsafe { self.read(rel, at as usize, &mut bytes) };
+        unsafe { self.read(rel, at as usize, &mut bytes, stream) };
         bytes
+    }
+
+    /// Blocks that hold a section; none if it lies outside the group's extent.
+    pub fn section_blocks(&self, column: &Column, offset: u64, len: u32) -> Range<u32> {
+        let at = self.place_of(column, offset, len);
+        at.map_or(0..0, |at| extent::blocks_of(self.data_page(), at, len.into()))
+    }
+
+    /// Where in the group's bytes a section begins, if it lies inside its extent.
+    fn place_of(&self, column: &Column, offset: u64, len: u32) -> Option<u64> {
+        let room = (self.entry.extent_pages as u64).saturating_sub(1) * page::PAYLOAD as u64;
+        let at = column.offset.saturating_add(offset);
+        (u64::from(len) <= MAX_SECTION && at.saturating_add(len.into()) <= room).then_some(at)
     }
 
     /// Raises the ERROR for damaged contents, naming relation, group and column.

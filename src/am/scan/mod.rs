@@ -31,6 +31,9 @@ pub use tidrange::{getnextslot_tidrange, set_tidrange};
 /// Rows of a group in one step.
 const STEP_ROWS: u32 = 8192;
 
+/// Row pages that are told to the reader before they come.
+const PAGES_TOLD: u32 = 1024;
+
 /// A part of the relation that is scanned in one go.
 #[derive(Clone, Debug)]
 pub enum Unit {
@@ -251,9 +254,7 @@ pub unsafe fn rescan(
         }
         let state = Scan::state(scan);
         state.set_snapshot((*scan).rs_snapshot);
-        if let Some(reader) = state.reader.as_mut() {
-            reader.release();
-        }
+        state.release();
         start(scan);
     }
 }
@@ -280,9 +281,7 @@ pub unsafe fn getnextslot(
         if found {
             count(state.rel, |counts| counts.count_returned());
         } else {
-            if let Some(reader) = state.reader.as_mut() {
-                reader.release();
-            }
+            state.release();
             pg_sys::ExecClearTuple(slot);
         }
         found
@@ -302,9 +301,7 @@ pub unsafe fn next_of_unit(scan: pg_sys::TableScanDesc, slot: *mut pg_sys::Tuple
         if found {
             count(state.rel, |counts| counts.count_returned());
         } else {
-            if let Some(reader) = state.reader.as_mut() {
-                reader.release();
-            }
+            state.release();
             pg_sys::ExecClearTuple(slot);
         }
         found
@@ -325,6 +322,13 @@ impl ScanState {
     pub unsafe fn claim_unit(&self, shared: pg_sys::ParallelTableScanDesc) -> Option<Unit> {
         // SAFETY: the shared state lives as long as the scan.
         unsafe { parallel::claim(shared.cast(), &self.covered) }
+    }
+
+    /// Releases the pages that are held.
+    pub fn release(&mut self) {
+        if let Some(reader) = self.reader.as_mut() {
+            reader.rest();
+        }
     }
 
     /// Makes a unit the only one; its rows come from [`next_of_unit`].
@@ -410,9 +414,22 @@ impl ScanState {
 
     /// Loads the step of a position and places the index before its first row in the direction.
     fn enter(&mut self, mut position: Position, forward: bool) -> Position {
+        if forward && position.step.is_multiple_of(PAGES_TOLD / 2) {
+            self.expect_pages(position);
+        }
         self.load(position.unit, position.step);
         position.index = if forward { usize::MAX } else { self.rows.len() };
         position
+    }
+
+    /// Tells the reader which row pages come, half of [`PAGES_TOLD`] at a time, while it still knows the other half.
+    fn expect_pages(&mut self, position: Position) {
+        let Unit::Pages { first, count } = self.units[position.unit] else { return };
+        let Some(reader) = self.reader.as_mut() else { return };
+        let from = if position.step == 0 { 0 } else { position.step + PAGES_TOLD / 2 };
+        for step in from..(position.step + PAGES_TOLD).min(count) {
+            reader.expect(first + step);
+        }
     }
 
     fn step(&self, mut position: Position, forward: bool) -> Option<Position> {

@@ -3,8 +3,9 @@
 //! A heapam scan descriptor serves as the workspace: heapam's own page-mode code prunes the page, judges visibility,
 //! and checks serializable conflicts, while the order of pages is ours.
 
+use crate::am::storage::page_stream::PageStream;
 use crate::am::{heap, slot, tid};
-use crate::ports::{self, Page};
+use crate::ports::{self, Page, read_stream};
 use core::ptr;
 use pgrx::pg_sys;
 
@@ -30,6 +31,8 @@ pub struct PageReader {
     /// MVCC snapshots judge a whole page at once; others tuple by tuple, since they report through the snapshot.
     page_mode: bool,
     snapshot: pg_sys::Snapshot,
+    /// Reads pages ahead that were told to come.
+    stream: PageStream,
 }
 
 impl PageReader {
@@ -52,7 +55,13 @@ impl PageReader {
         }
         .cast::<pg_sys::HeapScanDescData>();
         let page_mode = is_mvcc(snapshot);
-        Self { rel, heap, page_mode, snapshot }
+        // SAFETY: the strategy lives as long as heapam's descriptor.
+        let stream = unsafe {
+            let mut stream = PageStream::new(rel, false);
+            stream.set_strategy((*heap).rs_strategy);
+            stream
+        };
+        Self { rel, heap, page_mode, snapshot, stream }
     }
 
     /// Uses another snapshot from now on.
@@ -78,9 +87,21 @@ impl PageReader {
         }
     }
 
+    /// Releases all pages, also those read ahead.
+    pub fn rest(&mut self) {
+        self.release();
+        self.stream.clear();
+    }
+
+    /// Says that a page will be loaded after those told before; not said again of the page told last.
+    pub fn expect(&mut self, block: u32) {
+        self.stream.push(block);
+    }
+
     /// Ends the scan and its descriptor.
     pub fn end(mut self) {
         self.release();
+        self.stream.finish();
         // SAFETY: the descriptor came from scan_begin and is not used again.
         unsafe { heap::heapam!(scan_end(self.heap.cast())) };
     }
@@ -155,13 +176,10 @@ impl PageReader {
         self.release();
         // SAFETY: as `load`.
         unsafe {
-            (*self.heap).rs_cbuf = pg_sys::ReadBufferExtended(
-                self.rel,
-                pg_sys::ForkNumber::MAIN_FORKNUM,
-                block,
-                pg_sys::ReadBufferMode::RBM_NORMAL,
-                (*self.heap).rs_strategy,
-            );
+            let (rel, strategy) = (self.rel, (*self.heap).rs_strategy);
+            (*self.heap).rs_cbuf = self.stream.take(block).unwrap_or_else(|| {
+                read_stream::read(rel, strategy, block, read_stream::NO_BUFFER, false)
+            });
             (*self.heap).rs_cblock = block;
         }
     }

@@ -2,7 +2,10 @@
 
 use super::directory::{Change, Entry, EntryKind, SlotAddress, Snapshot};
 use super::page::{self, PAYLOAD, PageKind};
+use super::page_stream::PageStream;
 use crate::ports;
+use crate::ports::read_stream::{self, NO_BUFFER};
+use core::ops::Range;
 use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
 
 /// Adds one page at the end of the file and returns its buffer, exclusively locked and zeroed.
@@ -215,10 +218,11 @@ pub unsafe fn write(
     }
 }
 
-/// Reads `bytes.len()` bytes from byte `offset` of an extent, checking that its pages are what the directory says.
+/// Reads `bytes.len()` bytes from byte `offset` of an extent, checking that its pages are what the directory says. Pages come
+/// from `stream` where it is given.
 ///
 /// # Safety
-/// `rel` is an open relation of this access method.
+/// `rel` is an open relation of this access method, and the one that `stream` reads.
 pub unsafe fn read(
     rel: pg_sys::Relation,
     first: u32,
@@ -226,6 +230,7 @@ pub unsafe fn read(
     owner: u64,
     offset: usize,
     bytes: &mut [u8],
+    mut stream: Option<&mut PageStream>,
 ) {
     let mut done = 0;
     while done < bytes.len() {
@@ -235,12 +240,27 @@ pub unsafe fn read(
         let len = (PAYLOAD - skip).min(bytes.len() - done);
         // SAFETY: the bytes copied lie inside the payload of a pinned page; column data never changes in place.
         unsafe {
-            let buffer = pg_sys::ReadBuffer(rel, block);
-            pg_sys::LockBuffer(buffer, pg_sys::BUFFER_LOCK_SHARE as i32);
-            let page = ports::buffer_page(buffer);
-            let found = page::identify(page);
-            if found != Some((kind as u16, owner)) {
-                pg_sys::UnlockReleaseBuffer(buffer);
+            let mut buffer = NO_BUFFER;
+            let page = match &mut stream {
+                Some(stream) => stream.lock(block),
+                None => {
+                    buffer = read_stream::read(rel, core::ptr::null_mut(), block, NO_BUFFER, true);
+                    ports::buffer_page(buffer)
+                }
+            };
+            let is_right = page::identify(page) == Some((kind as u16, owner));
+            if is_right {
+                core::ptr::copy_nonoverlapping(
+                    page::payload(page).add(skip),
+                    bytes[done..].as_mut_ptr(),
+                    len,
+                );
+            }
+            match &mut stream {
+                Some(stream) => stream.unlock(),
+                None => pg_sys::UnlockReleaseBuffer(buffer),
+            }
+            if !is_right {
                 ereport!(
                     PgLogLevel::ERROR,
                     PgSqlErrorCode::ERRCODE_DATA_CORRUPTED,
@@ -250,15 +270,15 @@ pub unsafe fn read(
                     )
                 );
             }
-            core::ptr::copy_nonoverlapping(
-                page::payload(page).add(skip),
-                bytes[done..].as_mut_ptr(),
-                len,
-            );
-            pg_sys::UnlockReleaseBuffer(buffer);
         }
         done += len;
     }
+}
+
+/// The blocks that [`read`] reads.
+pub fn blocks_of(first: u32, offset: u64, len: u64) -> Range<u32> {
+    let (from, until) = (offset / PAYLOAD as u64, (offset + len).div_ceil(PAYLOAD as u64));
+    if len == 0 { first..first } else { first + from as u32..first + until as u32 }
 }
 
 /// Blocks that hold row pages (or nothing known): all but the extents and pages the directory names, as `(first, count)`.

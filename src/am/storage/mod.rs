@@ -12,5 +12,6 @@ pub mod directory;
 pub mod extent;
 pub mod metapage;
 pub mod page;
+pub mod page_stream;
 pub mod vm;
 pub mod wal;

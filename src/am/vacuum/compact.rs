@@ -359,7 +359,7 @@ unsafe fn move_group(rel: pg_sys::Relation, group: &Rc<Group>) -> bool {
         let owner = u64::from(group.id);
         let none = core::ptr::null_mut();
         let mut bytes = vec![0; old.bytes as usize];
-        extent::read(rel, old.extent + 1, PageKind::GroupData, owner, 0, &mut bytes);
+        extent::read(rel, old.extent + 1, PageKind::GroupData, owner, 0, &mut bytes, None);
         extent::write(rel, first + 1, PageKind::GroupData, owner, &bytes, none);
         let mut entry = Entry { extent: first, ..old };
         if old.tid_map_pages > 0
