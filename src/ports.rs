@@ -68,6 +68,29 @@ unsafe extern "C-unwind" {
     fn c_rewrite_heap_tuple(state: RewriteState, old: pg_sys::HeapTuple, new: pg_sys::HeapTuple);
     #[link_name = "rewrite_heap_dead_tuple"]
     fn c_rewrite_heap_dead_tuple(state: RewriteState, old: pg_sys::HeapTuple) -> bool;
+    #[link_name = "build_aggregate_transfn_expr"]
+    fn c_build_aggregate_transfn_expr(
+        agg_input_types: *mut pg_sys::Oid,
+        agg_num_inputs: i32,
+        agg_num_direct_inputs: i32,
+        agg_variadic: bool,
+        agg_state_type: pg_sys::Oid,
+        agg_input_collation: pg_sys::Oid,
+        transfn_oid: pg_sys::Oid,
+        invtransfn_oid: pg_sys::Oid,
+        transfnexpr: *mut *mut pg_sys::Expr,
+        invtransfnexpr: *mut *mut pg_sys::Expr,
+    );
+    #[link_name = "build_aggregate_finalfn_expr"]
+    fn c_build_aggregate_finalfn_expr(
+        agg_input_types: *mut pg_sys::Oid,
+        num_finalfn_inputs: i32,
+        agg_state_type: pg_sys::Oid,
+        agg_result_type: pg_sys::Oid,
+        agg_input_collation: pg_sys::Oid,
+        finalfn_oid: pg_sys::Oid,
+        finalfnexpr: *mut *mut pg_sys::Expr,
+    );
     #[link_name = "log_smgrcreate"]
     fn c_log_smgrcreate(locator: *const RelFileLocator, fork: pg_sys::ForkNumber::Type);
 }
@@ -81,6 +104,7 @@ macro_rules! guarded {
         ///
         /// # Safety
         /// As the C function of the same name.
+        #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name($($arg: $ty),*) $(-> $ret)? {
             // SAFETY: the caller keeps the C contract; the boundary turns an ERROR into a Rust panic.
             unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| $c($($arg),*)) }
@@ -107,6 +131,10 @@ guarded! {
     rewrite_heap_tuple => c_rewrite_heap_tuple(state: RewriteState, old: pg_sys::HeapTuple, new: pg_sys::HeapTuple);
     /// Tells the rewrite of a dead tuple.
     rewrite_heap_dead_tuple => c_rewrite_heap_dead_tuple(state: RewriteState, old: pg_sys::HeapTuple) -> bool;
+    /// The call of a transition function with its actual types (parser/parse_agg.h).
+    build_aggregate_transfn_expr => c_build_aggregate_transfn_expr(agg_input_types: *mut pg_sys::Oid, agg_num_inputs: i32, agg_num_direct_inputs: i32, agg_variadic: bool, agg_state_type: pg_sys::Oid, agg_input_collation: pg_sys::Oid, transfn_oid: pg_sys::Oid, invtransfn_oid: pg_sys::Oid, transfnexpr: *mut *mut pg_sys::Expr, invtransfnexpr: *mut *mut pg_sys::Expr);
+    /// The call of a final function with its actual types.
+    build_aggregate_finalfn_expr => c_build_aggregate_finalfn_expr(agg_input_types: *mut pg_sys::Oid, num_finalfn_inputs: i32, agg_state_type: pg_sys::Oid, agg_result_type: pg_sys::Oid, agg_input_collation: pg_sys::Oid, finalfn_oid: pg_sys::Oid, finalfnexpr: *mut *mut pg_sys::Expr);
     /// Logs the creation of a fork.
     log_smgrcreate => c_log_smgrcreate(locator: *const RelFileLocator, fork: pg_sys::ForkNumber::Type);
 }
@@ -443,6 +471,28 @@ pub unsafe fn rtable_size(es: *const pg_sys::ExplainState) -> i32 {
         #[cfg(not(feature = "pg18"))]
         {
             if (*es).rtable.is_null() { 0 } else { (*(*es).rtable).length }
+        }
+    }
+}
+
+/// Whether a role may call a function (`object_aclcheck`, `pg_proc_aclcheck` before 16).
+///
+/// # Safety
+/// Called in a transaction.
+pub unsafe fn function_aclcheck(
+    function: pg_sys::Oid,
+    role: pg_sys::Oid,
+) -> pg_sys::AclResult::Type {
+    // SAFETY: as the caller's.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        {
+            pg_sys::pg_proc_aclcheck(function, role, pg_sys::ACL_EXECUTE.into())
+        }
+        #[cfg(not(feature = "pg15"))]
+        {
+            let class = pg_sys::ProcedureRelationId;
+            pg_sys::object_aclcheck(class, function, role, pg_sys::ACL_EXECUTE.into())
         }
     }
 }

@@ -47,6 +47,11 @@ pub struct Run {
     allowed: usize,
     /// Threads used.
     pub threads: usize,
+    /// The share of the table that was read when groups outgrew memory that cannot go to files. What was gathered is then of
+    /// no use.
+    pub outgrown: Option<f64>,
+    /// Rows of groups at the start.
+    rows: u64,
 }
 
 enum Engine {
@@ -80,6 +85,7 @@ impl Run {
         let limit =
             SpillLimit { bytes: (memory / wanted.max(1)).max(least), partitions: PARTITIONS };
         let turn = reader.next_sequence();
+        let rows = reader.rows_left();
         Self {
             reader,
             pipeline,
@@ -97,6 +103,8 @@ impl Run {
             given_up: false,
             allowed: wanted,
             threads: 0,
+            outgrown: None,
+            rows,
         }
     }
 
@@ -187,7 +195,7 @@ impl Run {
 
     /// Does some work; false when all is done.
     fn advance(&mut self) -> bool {
-        if self.given_up {
+        if self.given_up || self.outgrown.is_some() {
             return false;
         }
         if let Engine::Here(_) | Engine::Idle(_) = self.engine {
@@ -248,7 +256,17 @@ impl Run {
                 spill_of(spills, set).write(partition, &bytes);
                 Ok(())
             };
-            let spilled = self.limit.spill(&mut worker.state, rows, &mut write);
+            let spilled = match self.pipeline.states_elsewhere() {
+                None => self.limit.spill(&mut worker.state, rows, &mut write),
+                Some(transitions) => {
+                    let beyond = worker.memory_size() > self.limit.bytes;
+                    if beyond && transitions.may_split(worker.groups()) {
+                        let read = self.rows.saturating_sub(self.reader.rows_left());
+                        self.outgrown = Some(read as f64 / self.rows.max(1) as f64);
+                    }
+                    Ok(Default::default())
+                }
+            };
             let outcome = match (outcome, spilled) {
                 (Ok(outcome), Ok(_)) => outcome,
                 (Err(e), _) | (_, Err(e)) => return self.fail(&e),

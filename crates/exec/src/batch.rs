@@ -15,6 +15,29 @@ pub trait ColumnSource {
 pub trait External {
     /// The value of expression `id` for `rows` rows; `inputs` are its arguments, of `rows` rows each.
     fn evaluate(&mut self, id: usize, inputs: &[Column], rows: usize) -> Result<Column, ExecError>;
+
+    /// Calls the transition function of [`crate::transition::Call`] number `call` for each of some rows.
+    fn advance(&mut self, _call: usize, _rows: CallRows<'_>) -> Result<(), ExecError> {
+        Err(ExecError::Unsupported)
+    }
+
+    /// Bytes of the states that transition functions made.
+    fn memory_size(&self) -> usize {
+        0
+    }
+}
+
+/// Rows that a transition function is called for.
+#[derive(Clone, Copy, Debug)]
+pub struct CallRows<'a> {
+    /// How many.
+    pub len: usize,
+    /// The group of each; `None` where there is one group.
+    pub groups: Option<&'a [u32]>,
+    /// Its arguments.
+    pub args: &'a [Column],
+    /// Groups there are by now.
+    pub known: usize,
 }
 
 /// What evaluation needs beside the batch. One a thread, kept from batch to batch.

@@ -13,6 +13,7 @@ use crate::filter;
 use crate::schedule::Schedule;
 use crate::stored::{ColumnKind, StoredBatch, StoredColumn};
 use crate::topn::{Order, TopN, is_before};
+use crate::transition::{self, Transitions};
 
 /// A scan's work, the same for all its batches and threads.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub enum Sink {
         keys: Vec<Expr>,
         args: Vec<Option<Expr>>,
         conditions: Vec<Option<Expr>>,
+        /// Of one grouping set alone.
+        transitions: Transitions,
     },
     /// Into the best rows; a row is told by its batch's sequence number and its place.
     TopN { keys: Vec<Expr>, order: Vec<Order>, limit: usize },
@@ -71,8 +74,8 @@ impl Pipeline {
         let mut sink = Vec::new();
         match &self.sink {
             Sink::Rows(outputs) => sink.extend(outputs.iter().map(|(column, _)| *column)),
-            Sink::Aggregate { keys, args, conditions, .. } => {
-                let exprs = keys.iter().chain(args.iter().flatten());
+            Sink::Aggregate { keys, args, conditions, transitions, .. } => {
+                let exprs = keys.iter().chain(args.iter().flatten()).chain(transitions.args());
                 exprs.chain(conditions.iter().flatten()).for_each(|e| e.columns(&mut sink));
             }
             Sink::TopN { keys, .. } => keys.iter().for_each(|key| key.columns(&mut sink)),
@@ -110,13 +113,24 @@ impl Pipeline {
         Some(if order.nulls_first { Expr::Or(vec![Expr::IsNull(key()), passes]) } else { passes })
     }
 
+    /// What transition functions do, where they keep states of several groups: those cannot be written to files.
+    pub fn states_elsewhere(&self) -> Option<&Transitions> {
+        match &self.sink {
+            Sink::Aggregate { keys, transitions, .. } => {
+                (!keys.is_empty() && !transitions.calls.is_empty()).then_some(transitions)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether any expression wants the backend's thread.
     pub fn uses_external(&self) -> bool {
         let sink = match &self.sink {
             Sink::Rows(_) => false,
-            Sink::Aggregate { keys, args, conditions, .. } => {
+            Sink::Aggregate { keys, args, conditions, transitions, .. } => {
                 let exprs = keys.iter().chain(args.iter().flatten());
                 exprs.chain(conditions.iter().flatten()).any(Expr::uses_external)
+                    || !transitions.calls.is_empty()
             }
             Sink::TopN { keys, .. } => keys.iter().any(Expr::uses_external),
         };
@@ -203,6 +217,21 @@ impl<'a> Worker<'a> {
         Self { pipeline, context, state, removed, schedule }
     }
 
+    /// Groups so far.
+    pub fn groups(&self) -> usize {
+        match &self.state {
+            State::Aggregate(tables) => tables.iter().map(Aggregator::groups).sum(),
+            _ => 0,
+        }
+    }
+
+    /// Bytes of the groups, with the states that transition functions made.
+    pub fn memory_size(&self) -> usize {
+        let State::Aggregate(tables) = &self.state else { return 0 };
+        let states = self.context.external.as_ref().map_or(0, |external| external.memory_size());
+        tables.iter().map(Aggregator::memory_size).sum::<usize>() + states
+    }
+
     /// Takes a morsel as far as its columns allow.
     pub fn process(&mut self, morsel: Morsel) -> Result<Outcome, ExecError> {
         let Morsel { sequence, batch: stored, selection, filtered, complete, mut unfiltered } =
@@ -262,14 +291,26 @@ impl<'a> Worker<'a> {
                 let len = batch.len();
                 Ok(Outcome::Rows(RowBlock { sequence, len, places, columns, unfiltered }))
             }
-            (Sink::Aggregate { sets, keys, args, conditions }, State::Aggregate(tables)) => {
+            (
+                Sink::Aggregate { sets, keys, args, conditions, transitions },
+                State::Aggregate(tables),
+            ) => {
                 let context = &mut self.context;
-                let keys = evaluate_all(keys, &mut batch, context)?;
+                let mut keys = evaluate_all(keys, &mut batch, context)?;
+                if let Some(pass) = transitions.pass {
+                    let rows = tables[0].rows_of(pass, &keys, batch.len())?;
+                    if rows.is_empty() {
+                        return Ok(Outcome::Done(sequence));
+                    }
+                    keys.iter_mut().for_each(|key| *key = key.gather(&rows));
+                    batch = batch.subset(&rows);
+                }
                 let conditions = evaluate_some(conditions, &mut batch, context)?;
                 let args = evaluate_args(args, &conditions, &mut batch, context)?;
-                for (set, table) in sets.iter().zip(tables) {
+                for (set, table) in sets.iter().zip(&mut *tables) {
                     set.consume(table, &keys, &args, &conditions, batch.len())?;
                 }
+                transition::advance(transitions, &conditions, &tables[0], &mut batch, context)?;
                 Ok(Outcome::Done(sequence))
             }
             (Sink::TopN { keys, order, .. }, State::TopN(top)) => {

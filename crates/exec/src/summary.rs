@@ -87,7 +87,7 @@ struct Shift {
 impl SummaryPlan {
     /// The plan, if every aggregate of the pipeline follows from metadata.
     pub fn of(pipeline: &Pipeline) -> Option<Self> {
-        let Sink::Aggregate { sets, keys, args, conditions } = &pipeline.sink else {
+        let Sink::Aggregate { sets, keys, args, conditions, .. } = &pipeline.sink else {
             return None;
         };
         let [GroupingSet { spec, .. }] = &sets[..] else { return None };

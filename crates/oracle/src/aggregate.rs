@@ -35,7 +35,7 @@ fn call(draw: &mut Draw, scope: &Scope, lists: bool) -> (String, Class) {
     let value = if draw.chance(60) { scope.plain(draw) } else { scope.value(draw) };
     let a = &value.sql;
     let alias = &scope.alias;
-    match draw.below(15) {
+    match draw.below(16) {
         0 => ("count(*)".into(), Class::Exact),
         1 => (format!("count({a})"), Class::Exact),
         2 => (format!("count(DISTINCT {a})"), Class::Exact),
@@ -73,6 +73,12 @@ fn call(draw: &mut Draw, scope: &Scope, lists: bool) -> (String, Class) {
                 _ => (format!("mode() WITHIN GROUP (ORDER BY {} % 3)", col.sql), Class::Exact),
             },
             None => ("count(*)".into(), Class::Exact),
+        },
+        // Folded by their transition functions.
+        15 => match draw.below(3) {
+            0 => (format!("range_agg(int8range({alias}.id, {alias}.id + 1))"), Class::Exact),
+            1 => (format!("string_agg(left({a}::text, 0), 'x')"), Class::Exact),
+            _ => (format!("max(ARRAY[left({a}::text, 3) COLLATE \"C\"])"), Class::Exact),
         },
         _ => (format!("count({a})"), Class::Exact),
     }

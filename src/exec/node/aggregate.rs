@@ -3,12 +3,13 @@
 use super::core_plan::CorePlan;
 use super::keys::{Key, KeySource, OutputSet};
 use super::output::Emitter;
+use super::passes::Passes;
 use super::setup::Setup;
 use super::state::NodeState;
 use super::tables::Tables;
+use super::transition::Shared;
 use crate::exec::error;
 use crate::exec::plan::shape::Top;
-use crate::exec::run::Run;
 use crate::exec::translate::finish::Finish;
 use columnar_exec::ExecError;
 use columnar_exec::agg::{AggKind, Aggregator, TopKey, TopSource};
@@ -36,6 +37,11 @@ struct Batches {
     tables: Tables,
     sets: Vec<OutputSet>,
     emitter: Emitter,
+    /// Scans that are still to be made.
+    passes: Passes,
+    node: *mut NodeState,
+    /// States of transition functions.
+    transitions: Option<Shared>,
 }
 
 struct Sorted {
@@ -47,14 +53,16 @@ impl Groups {
     /// Runs the aggregation to its end.
     ///
     /// # Safety
-    /// `node` is starting with this run.
-    pub unsafe fn new(node: *mut NodeState, run: &mut Run) -> Self {
+    /// `node` is starting, with a run.
+    pub unsafe fn new(node: *mut NodeState) -> Self {
         // SAFETY: as the caller's.
         unsafe {
+            let mut passes = Passes::new(node);
+            let states = passes.gather();
             let inner = NodeState::inner(node);
-            let batches = run.gather().and_then(|states| {
-                inner.totals.memory =
-                    states.iter().map(size).sum::<usize>().max(inner.totals.memory);
+            let Some(run) = inner.run.as_mut() else { panic!("an aggregation has no run") };
+            let batches = states.and_then(|states| {
+                note_memory(node, &states);
                 match Tables::new(run, states) {
                     Ok(tables) => Some(tables),
                     Err(ExecError::Unsupported) if run.replaceable => None,
@@ -65,8 +73,12 @@ impl Groups {
             let mut source = match batches {
                 Some(tables) => {
                     let finishes = setup.aggregates.iter().map(|a| a.finish).collect();
-                    let emitter = Emitter::new(node, run.pipeline().params.clone(), finishes);
-                    Source::Batches(Box::new(Batches { tables, sets: setup.sets.clone(), emitter }))
+                    let transitions = setup.transitions.clone();
+                    let params = run.pipeline().params.clone();
+                    let emitter = Emitter::new(node, params, finishes, transitions.clone());
+                    let sets = setup.sets.clone();
+                    let batches = Batches { tables, sets, emitter, passes, node, transitions };
+                    Source::Batches(Box::new(batches))
                 }
                 None => {
                     inner.totals.left_to_core += 1;
@@ -104,10 +116,28 @@ impl Batches {
                 if self.emitter.next(slot) {
                     return true;
                 }
-                match self.tables.next() {
+                match self.next_table() {
                     Some((set, table)) => self.emitter.open(&self.sets[set], table, None),
                     None => return false,
                 }
+            }
+        }
+    }
+}
+
+impl Batches {
+    /// The next table, with the number of its set; of the next scan where there is none of this.
+    unsafe fn next_table(&mut self) -> Option<(usize, Aggregator)> {
+        loop {
+            if let Some(next) = self.tables.next() {
+                return Some(next);
+            }
+            // SAFETY: the node is running, and the groups before were handed out.
+            unsafe {
+                let states = self.passes.next()?;
+                note_memory(self.node, &states);
+                let run = NodeState::inner(self.node).run.as_mut()?;
+                self.tables = Tables::new(run, states).unwrap_or_else(|e| error::raise_plain(&e));
             }
         }
     }
@@ -121,9 +151,21 @@ impl Source {
             if let Self::Batches(batches) = self {
                 batches.tables.clear();
                 batches.emitter.end();
+                if let Some(transitions) = &batches.transitions {
+                    transitions.borrow_mut().reset();
+                }
             }
         }
     }
+}
+
+/// For EXPLAIN.
+unsafe fn note_memory(node: *mut NodeState, states: &[State]) {
+    // SAFETY: the node is running.
+    let inner = unsafe { NodeState::inner(node) };
+    let elsewhere = inner.setup.transitions.as_ref().map_or(0, |t| t.borrow().memory_size());
+    let memory = states.iter().map(size).sum::<usize>() + elsewhere;
+    inner.totals.memory = memory.max(inner.totals.memory);
 }
 
 fn size(state: &State) -> usize {
@@ -215,9 +257,9 @@ unsafe fn sort(node: *mut NodeState, top: &Top, setup: &Setup, source: &mut Sour
                 }
             }
             Source::Batches(batches) => {
-                let Batches { tables, sets, emitter } = &mut **batches;
-                while let Some((set, table)) = tables.next() {
-                    let set = &sets[set];
+                let batches = &mut **batches;
+                while let Some((set, table)) = batches.next_table() {
+                    let (set, emitter) = (&batches.sets[set], &mut batches.emitter);
                     let order = native_order(top, set, setup);
                     // HAVING may remove any group, so that none can be left out before.
                     let first = (having.is_null() && !order.is_empty())

@@ -158,6 +158,9 @@ unsafe fn analyzed(node: *mut NodeState, es: *mut pg_sys::ExplainState) {
             integer(es, c"Rows Removed by Columnar Filter", removed as i64);
         }
         integer(es, c"Threads", totals.threads as i64);
+        if totals.passes > 1 {
+            integer(es, c"Passes", totals.passes as i64);
+        }
         if (*node).kind != Kind::Scan {
             kilobytes(es, c"Hash Memory", totals.memory as u64);
             if totals.left_to_core > 0 {

@@ -2,10 +2,11 @@
 //!
 //! Results of immutable expressions over one string are remembered, since such columns repeat their values.
 
+use super::transition::Shared;
 use crate::exec::gather::Values;
 use crate::exec::translate::{ExternalExpr, ValueType, values};
 use columnar_exec::datum::DatumColumn;
-use columnar_exec::{Column, Data, ExecError, External, Scalar};
+use columnar_exec::{CallRows, Column, Data, ExecError, External, Scalar};
 use pgrx::pg_sys;
 use std::collections::HashMap;
 
@@ -20,6 +21,8 @@ pub struct Evaluator {
     /// A virtual tuple of the table.
     slot: *mut pg_sys::TupleTableSlot,
     exprs: Vec<Expression>,
+    /// Aggregates by their transition functions.
+    transitions: Option<Shared>,
 }
 
 struct Expression {
@@ -46,6 +49,7 @@ impl Evaluator {
         types: impl Fn(i16) -> ValueType,
         parent: *mut pg_sys::PlanState,
         rel: pg_sys::Relation,
+        transitions: Option<Shared>,
     ) -> Self {
         // SAFETY: as the caller's; all is allocated in the query's memory context.
         unsafe {
@@ -67,7 +71,7 @@ impl Evaluator {
             }
             super::scan::store(slot);
             (*econtext).ecxt_scantuple = slot;
-            Self { econtext, slot, exprs }
+            Self { econtext, slot, exprs, transitions }
         }
     }
 
@@ -98,15 +102,14 @@ impl Evaluator {
         let mut nulls = Vec::with_capacity(rows.len());
         let mut any_null = false;
         let len = length(&expression.result);
-        let mut words = [(0u64, false); CHUNK];
-        // SAFETY: the expression was initialised for tuples of the slot's descriptor; results live in the per-tuple
-        // memory until it is reset.
+        // SAFETY: the expression was initialised for tuples of the slot's descriptor; results live until the
+        // next is evaluated.
         unsafe {
             let (slot, econtext, state) = (self.slot, self.econtext, expression.state);
             let old = pg_sys::MemoryContextSwitchTo((*econtext).ecxt_per_tuple_memory);
             for chunk in rows.chunks(CHUNK) {
                 pgrx::check_for_interrupts!();
-                for (place, &row) in chunk.iter().enumerate() {
+                for &row in chunk {
                     for (column, &attribute) in datums.iter().zip(&expression.attributes) {
                         let is_null = column.nulls.as_ref().is_some_and(|nulls| nulls[row]);
                         (*slot).tts_values.add(attribute).write(column.words[row].into());
@@ -114,10 +117,8 @@ impl Evaluator {
                     }
                     let mut is_null = false;
                     let value = pg_sys::ExecEvalExpr(state, econtext, &raw mut is_null);
-                    words[place] = (value.value() as u64, is_null);
-                }
-                for &(word, is_null) in &words[..chunk.len()] {
-                    results.push(len, word.into(), is_null);
+                    // Taken at once: the value of a subquery lives until it is asked for the next.
+                    results.push(len, value, is_null);
                     nulls.push(is_null);
                     any_null |= is_null;
                 }
@@ -183,6 +184,16 @@ impl External for Evaluator {
             let all: Vec<usize> = (0..rows).collect();
             Ok(self.rows(id, inputs, &all))
         }
+    }
+
+    fn advance(&mut self, call: usize, rows: CallRows<'_>) -> Result<(), ExecError> {
+        let Some(transitions) = &self.transitions else { return Err(ExecError::Unsupported) };
+        // SAFETY: called on the backend's thread while the node runs.
+        unsafe { transitions.borrow_mut().advance(call, rows) }
+    }
+
+    fn memory_size(&self) -> usize {
+        self.transitions.as_ref().map_or(0, |transitions| transitions.borrow().memory_size())
     }
 }
 

@@ -13,10 +13,12 @@ mod keys;
 mod methods;
 mod output;
 mod parallel;
+mod passes;
 mod scan;
 mod setup;
 mod state;
 mod tables;
+mod transition;
 mod unfiltered;
 mod winners;
 

@@ -2,6 +2,7 @@
 
 use super::keys::{Key, KeySource, OutputSet};
 use super::state::NodeState;
+use super::transition::Shared;
 use crate::exec::error;
 use crate::exec::translate::finish::{Finish, finish};
 use crate::exec::translate::values;
@@ -20,6 +21,8 @@ pub struct Emitter {
     columns: Rc<[Key]>,
     params: Vec<Scalar>,
     finishes: Vec<Finish>,
+    /// States of transition functions.
+    transitions: Option<Shared>,
     /// Memory of the results of one chunk.
     context: pg_sys::MemoryContext,
     table: Option<Aggregator>,
@@ -39,6 +42,8 @@ struct Chunk {
     /// Place among the keys of each group that is handed out; the results are of these groups only.
     places: Vec<u32>,
     next: usize,
+    /// The group of the first key.
+    first: usize,
 }
 
 impl Emitter {
@@ -46,7 +51,12 @@ impl Emitter {
     ///
     /// # Safety
     /// `node` is running.
-    pub unsafe fn new(node: *mut NodeState, params: Vec<Scalar>, finishes: Vec<Finish>) -> Self {
+    pub unsafe fn new(
+        node: *mut NodeState,
+        params: Vec<Scalar>,
+        finishes: Vec<Finish>,
+        transitions: Option<Shared>,
+    ) -> Self {
         // SAFETY: as the caller's.
         let context = unsafe {
             pg_sys::AllocSetContextCreateInternal(
@@ -61,6 +71,7 @@ impl Emitter {
             columns: Rc::new([]),
             params,
             finishes,
+            transitions,
             context,
             table: None,
             repeats: 0,
@@ -100,9 +111,22 @@ impl Emitter {
                 nulls.add(i).write(key.nulls.as_ref().is_some_and(|nulls| nulls[place]));
             }
             let first = self.chunk.keys.len();
+            let mut call = 0;
             for (i, results) in self.chunk.results.iter().enumerate() {
-                values.add(first + i).write(results[row].unwrap_or(pg_sys::Datum::null()));
-                nulls.add(first + i).write(results[row].is_none());
+                let result = match (&self.finishes[i], &self.transitions) {
+                    // Final functions are called for no group that is not asked for.
+                    (Finish::Function, Some(transitions)) => {
+                        let old = pg_sys::MemoryContextSwitchTo(self.context);
+                        let group = self.chunk.first + place;
+                        let result = transitions.borrow_mut().finish(call, group);
+                        pg_sys::MemoryContextSwitchTo(old);
+                        call += 1;
+                        result
+                    }
+                    _ => results[row],
+                };
+                values.add(first + i).write(result.unwrap_or(pg_sys::Datum::null()));
+                nulls.add(first + i).write(result.is_none());
             }
             super::scan::store(slot);
             true
@@ -152,7 +176,7 @@ impl Emitter {
             });
             let results = results.collect();
             pg_sys::MemoryContextSwitchTo(old);
-            self.chunk = Chunk { keys, results, places, next: 0 };
+            self.chunk = Chunk { keys, results, places, next: 0, first: from };
         }
         true
     }

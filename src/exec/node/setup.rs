@@ -4,6 +4,7 @@ use super::external::Evaluator;
 use super::keys::{OutputSet, grouping_sets};
 use super::methods::Kind;
 use super::state::NodeState;
+use super::transition::{self, Shared};
 use crate::am::group::types::attributes;
 use crate::exec::plan::shape::Shape;
 use crate::exec::plan::{list, walk};
@@ -13,11 +14,12 @@ use crate::exec::translate::aggregates::Aggregate;
 use crate::exec::translate::{
     ListExpr, ParamExpr, Translator, ValueType, late_elements, scalar_of,
 };
-use columnar_exec::agg::AggSpec;
+use columnar_exec::agg::{AggSpec, Pass};
 use columnar_exec::datum::DatumKind;
 use columnar_exec::pipeline::{Pipeline, Sink};
 use columnar_exec::stored::ColumnKind;
 use columnar_exec::topn::Order;
+use columnar_exec::transition::{Call, Transitions};
 use columnar_exec::{Expr, External, Scalar};
 use pgrx::pg_sys;
 use std::sync::atomic::AtomicU64;
@@ -52,6 +54,10 @@ pub struct Setup {
     /// The grouping sets, as those of the sink; one where there are none.
     pub sets: Vec<OutputSet>,
     pub aggregates: Vec<Aggregate>,
+    /// Those of them that transition functions fold.
+    pub transitions: Option<Shared>,
+    /// Groups that the run to be started takes in, if not all.
+    pub pass: Option<Pass>,
 }
 
 impl Setup {
@@ -80,15 +86,23 @@ impl Setup {
                 .collect();
             let late = |list: &ListExpr| pg_sys::ExecInitExpr(list.node.cast(), planstate);
             setup.lists = translator.lists.iter().map(late).collect();
+            setup.transitions = transition::Transitions::new(&setup.aggregates, planstate);
+            if let (Some(shared), Sink::Aggregate { transitions, .. }) =
+                (&setup.transitions, &mut setup.sink)
+            {
+                transitions.repeatable = shared.borrow().repeatable;
+            }
             for external in &translator.externals {
                 setup.reasons.push(external.reason.to_string());
             }
-            if !translator.externals.is_empty() {
+            if !translator.externals.is_empty() || setup.transitions.is_some() {
                 let types = |attno| {
                     let at = translator.columns.iter().position(|known| *known == attno);
                     at.map_or(ValueType::Bytes { fixed: None }, |at| translator.column_types[at])
                 };
-                let evaluator = Evaluator::new(&translator.externals, types, planstate, rel);
+                let folded = setup.transitions.clone();
+                let evaluator =
+                    Evaluator::new(&translator.externals, types, planstate, rel, folded);
                 setup.external = Some(Box::new(evaluator));
             }
             setup.held.clone_from(&translator.column_types);
@@ -121,6 +135,8 @@ impl Setup {
             shape: Shape::default(),
             sets: Vec::new(),
             aggregates: Vec::new(),
+            transitions: None,
+            pass: None,
         }
     }
 
@@ -258,7 +274,10 @@ impl Setup {
                 .collect();
             let aggregates: Vec<_> = folds
                 .iter()
-                .map(|fold| translator.aggregate(fold.cast()).unwrap_or_else(|e| changed(&e)))
+                .map(|fold| {
+                    transition::check_permission(&*fold.cast());
+                    translator.aggregate(fold.cast()).unwrap_or_else(|e| changed(&e))
+                })
                 .collect();
             let specs: Vec<AggSpec> = aggregates.iter().map(|aggregate| aggregate.spec).collect();
             let mut hashed = Vec::new();
@@ -271,8 +290,11 @@ impl Setup {
                     .iter()
                     .map(|aggregate| aggregate.condition.clone())
                     .collect(),
+                transitions: Transitions { calls: calls(&aggregates), ..Default::default() },
             };
             let mut setup = Self::empty(sink);
+            let folded = aggregates.iter().filter_map(|aggregate| aggregate.call.as_ref());
+            setup.reasons = folded.map(|call| call.reason.to_string()).collect();
             for filter in filters {
                 let typed = translator.filter_or_external(*filter).unwrap_or_else(|e| changed(&e));
                 setup.filters.push(typed.expr);
@@ -295,7 +317,20 @@ impl Setup {
             // SAFETY: as the caller's.
             unsafe { external.end() };
         }
+        if let Some(transitions) = &self.transitions {
+            // SAFETY: as the caller's.
+            unsafe { transitions.borrow_mut().end() };
+        }
     }
+}
+
+/// What is left to transition functions, in the order of the aggregates.
+fn calls(aggregates: &[Aggregate]) -> Vec<Call> {
+    let call = |(aggregate, folded): (usize, &Aggregate)| {
+        let args = folded.call.as_ref()?.args.clone();
+        Some(Call { aggregate, args })
+    };
+    aggregates.iter().enumerate().filter_map(call).collect()
 }
 
 /// A plan is made and started by the same rules; a function or collation that was altered between can break that.
@@ -374,11 +409,15 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
             }
         };
         let (kinds, table_columns) = reader.kinds();
+        let mut sink = setup.sink.clone();
+        if let Sink::Aggregate { transitions, .. } = &mut sink {
+            transitions.pass = setup.pass.take();
+        }
         let pipeline = Pipeline {
             kinds,
             table_columns,
             filters: filters.clone(),
-            sink: setup.sink.clone(),
+            sink,
             params: params.clone(),
             removed: setup.filters.iter().map(|_| AtomicU64::new(0)).collect(),
             bound: Mutex::default(),

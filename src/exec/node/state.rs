@@ -56,6 +56,8 @@ pub struct Totals {
     pub removed: Vec<u64>,
     pub spilled: u64,
     pub memory: usize,
+    /// Scans of the table, for some of the groups each.
+    pub passes: u64,
     /// Times that core's plan did the work.
     pub left_to_core: usize,
     pub counts: crate::exec::source::Counts,
@@ -131,7 +133,9 @@ unsafe fn start(node: *mut NodeState) {
         let inner = NodeState::inner(node);
         let run = setup::start(node);
         let run = inner.run.insert(run);
-        run.replaceable = (*node).kind != Kind::Scan && CorePlan::is_there(node);
+        // What is volatile is not called twice.
+        let repeatable = inner.setup.transitions.as_ref().is_none_or(|t| t.borrow().repeatable);
+        run.replaceable = (*node).kind != Kind::Scan && repeatable && CorePlan::is_there(node);
         inner.output = match (*node).kind {
             Kind::Scan => Output::Rows(scan::Rows::new(node, inner.setup.scrolls)),
             Kind::TopN
@@ -141,9 +145,7 @@ unsafe fn start(node: *mut NodeState) {
             {
                 Output::Winners(winners::Winners::new(node, run))
             }
-            Kind::Aggregate | Kind::TopN => {
-                Output::Groups(Box::new(aggregate::Groups::new(node, run)))
-            }
+            Kind::Aggregate | Kind::TopN => Output::Groups(Box::new(aggregate::Groups::new(node))),
         };
     }
 }
@@ -214,7 +216,7 @@ impl Inner {
 }
 
 /// Stops work and keeps its counters.
-fn finish(inner: &mut Inner) {
+pub fn finish(inner: &mut Inner) {
     inner.tally();
     if let Some(run) = inner.run.take() {
         let mut reader = run.stop();

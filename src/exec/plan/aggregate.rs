@@ -3,12 +3,15 @@
 //!
 //! Grouping sets are computed in one pass over the table, as [`super::sets`] says.
 //!
-//! Refused, and left to core's nodes above a ColumnarScan: joins below, set-returning functions in the target list, and any
-//! filter, key or aggregate that is not translated.
+//! Aggregates that no kernel folds are priced by their transition functions ([`transition`](super::transition)).
+//!
+//! Refused, and left to core's nodes above a ColumnarScan: joins below, set-returning functions in the target list, any
+//! filter, key or aggregate that is not translated, and transition functions with grouping sets.
 
 use super::plan_callback;
 use super::sets::{self, Sets};
 use super::shape::Shape;
+use super::transition::Calls;
 use super::{
     PathMethods, append, close_table, cost, disable, fallback, list, make_node, open_table, rte_of,
     scans_disabled, walk,
@@ -214,14 +217,15 @@ pub unsafe fn path(
         let parts = collect(root, grouping, table);
         let size = cost::Table::of(table, input);
         close_table(table);
-        let (parts, columns) = parts?;
+        let (parts, columns, calls) = parts?;
         let shape = &parts.shape;
-        let total = size.read(columns, shape.filters)
+        let scan = size.read(columns, shape.filters)
             + shape
                 .set_sizes()
                 .map(|keys| cost::group((*input).rows, keys, shape.aggregates))
-                .sum::<f64>()
-            + cost::emit(groups);
+                .sum::<f64>();
+        let calling = calls.cost((*input).rows, groups, shape.keys, scan)?;
+        let total = scan + calling + cost::emit(groups);
         let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
         (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
         (*path).path.parent = parent;
@@ -242,12 +246,12 @@ pub unsafe fn path(
     }
 }
 
-/// Keys, aggregates and filters, and how many columns they read; `None` where one is not translated.
+/// Keys, aggregates and filters, how many columns they read, and what is left to transition functions; `None` where one is not translated.
 unsafe fn collect(
     root: *mut pg_sys::PlannerInfo,
     grouping: &Grouping,
     table: pg_sys::Relation,
-) -> Option<(Parts, usize)> {
+) -> Option<(Parts, usize, Calls)> {
     // SAFETY: the planner's nodes are alive.
     unsafe {
         let Grouping { input, keys, target, having, partial, .. } = grouping;
@@ -257,8 +261,14 @@ unsafe fn collect(
         }
         let (folds, calls) = group_calls(*target, *having, keys)?;
         let Sets { sets, groupings } = Sets::new(grouping.sets, &calls, &grouping.refs)?;
+        let mut left = Calls::default();
         for fold in &folds {
-            translator.aggregate(fold.cast()).ok()?;
+            if translator.aggregate(fold.cast()).ok()?.call.is_some() {
+                if !grouping.sets.is_null() {
+                    return None;
+                }
+                left.add(root, fold.cast());
+            }
         }
         let filters = filters(root, *input);
         for filter in &filters {
@@ -275,7 +285,7 @@ unsafe fn collect(
         };
         let columns = translator.columns.len();
         let items = keys.iter().copied().chain(calls).chain(folds).chain(filters).collect();
-        Some((Parts { relid: (**input).relid, items, shape }, columns))
+        Some((Parts { relid: (**input).relid, items, shape }, columns, left))
     }
 }
 

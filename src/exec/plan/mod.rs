@@ -19,6 +19,7 @@ pub mod scan;
 pub mod sets;
 pub mod shape;
 pub mod top;
+mod transition;
 pub mod walk;
 
 use crate::am::slot;

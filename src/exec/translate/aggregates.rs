@@ -1,12 +1,14 @@
 //! Aggregates that are folded over batches.
 //!
-//! Does not qualify: ORDER BY among the arguments, ordered-set aggregates, partial aggregation but for its first step,
-//! functions not listed here, arguments whose data is not ordered or equal as their values are.
+//! Kernels do not fold functions not listed here, and arguments whose data is not ordered or equal as their values are: their
+//! transition functions are called ([`super::transitions`]). Does not qualify: ORDER BY among the arguments, ordered-set
+//! aggregates, partial aggregation but for its first step, and DISTINCT where no kernel folds.
 
 use super::finish::{Finish, Spread, Transition};
 use super::functions::function_name;
 use super::lists;
 use super::refusal::Refusal;
+use super::transitions::Call;
 use super::types::{DataClass, ValueType, type_name};
 use super::{Translator, Typed};
 use columnar_exec::Expr;
@@ -24,10 +26,12 @@ pub struct Aggregate {
     pub condition: Option<Expr>,
     /// The result.
     pub finish: Finish,
+    /// What its transition function is called with, where no kernel folds it.
+    pub call: Option<Call>,
 }
 
 /// `AGGKIND_NORMAL`.
-const NORMAL: u8 = b'n';
+pub(super) const NORMAL: u8 = b'n';
 
 /// Functions by what they fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +62,11 @@ impl Translator {
         let mark = self.mark();
         self.outside = true;
         // SAFETY: the node is a live part of a plan or a query.
-        let answer = self.fold(unsafe { &*aggref });
+        let aggref = unsafe { &mut *aggref };
+        let answer = self.fold(aggref).or_else(|why| {
+            self.reset(&mark);
+            self.by_transition(aggref, why)
+        });
         if answer.is_err() {
             self.reset(&mark);
         }
@@ -91,7 +99,8 @@ impl Translator {
                 return refuse("not folded in batches");
             }
             let spec = AggSpec { kind: AggKind::CountStar, distinct: None, filtered };
-            return Ok(Aggregate { spec, arg: None, condition, finish: Finish::COUNT });
+            let finish = Finish::COUNT;
+            return Ok(Aggregate { spec, arg: None, condition, finish, call: None });
         }
         let Some(function) = function(aggref.aggfnoid.to_u32()) else {
             return refuse("not folded in batches");
@@ -114,7 +123,7 @@ impl Translator {
             false => Some(arg.key()?),
         };
         let spec = AggSpec { kind, distinct, filtered };
-        Ok(Aggregate { spec, arg: Some(arg.expr), condition, finish })
+        Ok(Aggregate { spec, arg: Some(arg.expr), condition, finish, call: None })
     }
 }
 

@@ -28,6 +28,8 @@ pub enum Finish {
     Moments { float: bool, spread: Spread },
     /// A transition state, for a node that combines several.
     Transition(Transition),
+    /// By the final function over the state that its own transition function made.
+    Function,
 }
 
 /// Transition states that are not results, in the form in which partial aggregation hands them on.
@@ -113,6 +115,8 @@ pub fn finish(how: &Finish, columns: &[Column], row: usize) -> Option<Datum> {
             _ => None,
         },
         Finish::Moments { float, spread } => moments(*float, *spread, columns, row),
+        // Made where the states are.
+        Finish::Function => None,
         Finish::Transition(state) => {
             let bytes = transition(*state, columns, row)?;
             let (bytes, bytea) = (Scalar::Bytes(bytes.into()), ValueType::Bytes { fixed: None });

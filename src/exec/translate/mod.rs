@@ -30,6 +30,7 @@ mod refusal;
 mod regexps;
 mod strings;
 mod times;
+pub mod transitions;
 pub mod types;
 pub mod values;
 

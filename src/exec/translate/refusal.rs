@@ -50,6 +50,8 @@ pub enum Refusal {
     Node(String),
     /// An aggregate the batch executor does not fold, by its name and why.
     AggregateFunction(String, &'static str),
+    /// As above, because of what it aggregates.
+    AggregateOf(String, Box<Refusal>),
 }
 
 impl fmt::Display for Refusal {
@@ -78,6 +80,7 @@ impl fmt::Display for Refusal {
             Self::Constant => f.write_str("constant out of range"),
             Self::Regexp(why) => write!(f, "regular expression: {why}"),
             Self::Node(name) => write!(f, "expression node {name}"),
+            Self::AggregateOf(name, why) => write!(f, "aggregate {name}: {why}"),
             Self::AggregateFunction(name, why) => write!(f, "aggregate {name}: {why}"),
         }
     }

@@ -19,7 +19,7 @@ pub struct Aggregator {
     /// The keys; not used where there are none.
     pub(super) table: Box<KeyTable>,
     pub(super) aggregates: Vec<Aggregate>,
-    groups: Vec<u32>,
+    pub(super) groups: Vec<u32>,
 }
 
 /// An aggregate and what it took in.
@@ -47,6 +47,7 @@ impl Aggregate {
         rows: usize,
     ) -> Result<(), ExecError> {
         let arg = match arg {
+            _ if self.spec.kind == AggKind::Transition => return Ok(()),
             _ if self.spec.kind == AggKind::CountStar => None,
             Some(arg) => Some(arg),
             None => return Err(ExecError::Unsupported),
@@ -206,6 +207,7 @@ impl Aggregator {
     /// | sum | Decimal of scale 0 of integers, Float of floats, Decimal of decimals |
     /// | avg | the sum likewise (NULL where nothing came in), Int count; the division is the caller's |
     /// | min, max, bool and bit aggregates | the value |
+    /// | transition | none |
     /// | moments | Int N, the sum likewise, sum of squares (Decimal of twice the scale) or Float Sxx |
     ///
     /// They are NULL where nothing came in, N and counts apart.

@@ -22,6 +22,7 @@ mod memory;
 mod merge;
 mod moments;
 mod narrow;
+mod pass;
 mod rows;
 mod sets;
 mod spec;
@@ -38,6 +39,7 @@ mod wire;
 mod word;
 
 pub use aggregator::Aggregator;
+pub use pass::Pass;
 pub use sets::{GroupingSet, SetPieceSink, spill_largest};
 pub use spec::{AggKind, AggSpec, GroupSpec, KeyType, NumType, ValueType};
 pub use spill::PieceSink;

@@ -59,6 +59,8 @@ pub enum AggKind {
     /// What variance and stddev are computed from: N, sum of x, and sum of x squared; for floats Youngs' and Cramer's N, Sx
     /// and Sxx, as float8_accum.
     Moments(NumType),
+    /// Folded elsewhere, by a transition function ([`crate::transition`]): groups are numbered, no state is kept.
+    Transition,
 }
 
 impl AggKind {

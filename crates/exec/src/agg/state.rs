@@ -50,6 +50,8 @@ enum AnyCells {
     MomentsInt(Cells<MomentsExact>),
     MomentsDecimal(Cells<MomentsExact>),
     MomentsFloat(Cells<MomentsFloat>),
+    /// The states are elsewhere.
+    Elsewhere,
 }
 
 /// Does the same to all states that are [`Cells`] or [`Narrowed`].
@@ -124,6 +126,7 @@ impl State {
                 scale = s;
                 AnyCells::MomentsDecimal(Cells::new())
             }
+            AggKind::Transition => AnyCells::Elsewhere,
         };
         Self { cells, scale }
     }
@@ -132,6 +135,7 @@ impl State {
     pub fn memory_size(&self) -> usize {
         with_cells!(&self.cells, cells => cells.memory_size(), {
             AnyCells::Count(counts) => allocated(counts),
+            AnyCells::Elsewhere => 0,
             AnyCells::Strings(cells) => cells.memory_size(),
         })
     }
@@ -139,6 +143,7 @@ impl State {
     /// Bytes beyond those that `more` groups need.
     pub fn memory_ahead(&self, more: usize) -> usize {
         with_cells!(&self.cells, cells => cells.memory_ahead(more), {
+            AnyCells::Elsewhere => 0,
             AnyCells::Count(counts) => ahead(counts, more),
             AnyCells::Strings(cells) => cells.memory_ahead(more),
         })
@@ -147,7 +152,7 @@ impl State {
     /// Whether all groups took in a value, as far as that matters to [`Self::grow`].
     pub fn is_complete(&self) -> bool {
         with_cells!(&self.cells, cells => cells.is_complete(), {
-            AnyCells::Count(_) | AnyCells::Strings(_) => true,
+            AnyCells::Count(_) | AnyCells::Strings(_) | AnyCells::Elsewhere => true,
         })
     }
 
@@ -155,6 +160,7 @@ impl State {
     pub fn grow(&mut self, groups: usize, complete: bool) -> Result<(), ExecError> {
         with_cells!(&mut self.cells, cells => cells.grow(groups, complete), {
             AnyCells::Count(counts) => grow(counts, groups, 0),
+            AnyCells::Elsewhere => Ok(()),
             AnyCells::Strings(cells) => cells.grow(groups),
         })
     }
@@ -240,6 +246,7 @@ impl State {
                         }
                         Ok(())
                     }
+                    (AnyCells::Elsewhere, AnyCells::Elsewhere) => Ok(()),
                     $((AnyCells::$kind(cells), AnyCells::$kind(others)) => {
                         cells.merge(others, from, to)
                     })*
@@ -279,6 +286,7 @@ impl State {
                 vec![(Data::Int(Arc::new(counts[from..to].to_vec())), None)]
             }
             AnyCells::Strings(cells) => cells.output(from, to),
+            AnyCells::Elsewhere => Vec::new(),
         });
         columns
             .into_iter()
@@ -293,6 +301,7 @@ impl State {
                 groups.iter().for_each(|&group| put_signed(counts[group as usize], out));
             }
             AnyCells::Strings(cells) => cells.write(groups, out),
+            AnyCells::Elsewhere => {}
         });
     }
 
@@ -309,6 +318,7 @@ impl State {
                 let largest = matches!(kind, AggKind::Max(_));
                 *cells = StringCells::read(largest, reader, groups)?;
             }
+            AnyCells::Elsewhere => {}
         });
         Ok(state)
     }

@@ -105,6 +105,7 @@ fn a_batch_goes_into_each_grouping_set() {
         keys: vec![Expr::Column(0), Expr::Column(1)],
         args: vec![None],
         conditions: vec![None],
+        transitions: Default::default(),
     };
     let mut worker = Worker::new(pipeline(sink), None);
     // Groups are not handed out unfiltered.

@@ -23,6 +23,7 @@ fn pipeline(aggregates: Vec<(AggSpec, Option<Expr>)>) -> Pipeline {
             keys: Vec::new(),
             args,
             conditions,
+            transitions: Default::default(),
         },
         params: vec![Scalar::Int(5), Scalar::Null],
         removed: Vec::new(),
@@ -233,6 +234,7 @@ fn what_does_not_qualify() {
         keys: vec![Expr::Column(0)],
         args: vec![column(0)],
         conditions: vec![None],
+        transitions: Default::default(),
     };
     assert!(SummaryPlan::of(&grouped).is_none());
     let mut sets = pipeline(vec![(AggSpec::plain(MIN), column(0))]);

@@ -98,6 +98,7 @@ fn arg_kind(spec: AggSpec) -> ValueType {
         AggKind::Min(kind) | AggKind::Max(kind) => kind,
         AggKind::BoolAnd | AggKind::BoolOr => ValueType::Bool,
         AggKind::BitAnd | AggKind::BitOr | AggKind::BitXor => ValueType::Int,
+        AggKind::Transition => unreachable!("has tests of its own"),
     }
 }
 
@@ -221,7 +222,7 @@ fn naive(kind: AggKind, values: &[Scalar]) -> Vec<Scalar> {
         AggKind::BitAnd => fold(|a, b| Scalar::Int(int(a) & int(b))),
         AggKind::BitOr => fold(|a, b| Scalar::Int(int(a) | int(b))),
         AggKind::BitXor => fold(|a, b| Scalar::Int(int(a) ^ int(b))),
-        AggKind::Moments(_) => unreachable!("has tests of its own"),
+        AggKind::Moments(_) | AggKind::Transition => unreachable!("has tests of its own"),
     }
 }
 

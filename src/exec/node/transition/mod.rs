@@ -1,0 +1,197 @@
+//! Aggregates by their transition functions: a state a group, advanced for the rows of each batch, made into results by the
+//! final function.
+//!
+//! What core's nodeAgg.c does for a hashed aggregation, with its rules for strict functions, for initial values and for
+//! states passed by reference. Functions find an AggState in their call, so that those which are written for aggregates keep
+//! their states in its memory context. That node has no plan: what asks for the Aggref of its call gets none, as ordered-set
+//! aggregates would, which are refused.
+
+mod calls;
+mod lookup;
+
+use crate::exec::translate::aggregates::Aggregate;
+use crate::exec::translate::{ValueType, values};
+use calls::{Final, Function, GroupState};
+use columnar_exec::datum::DatumColumn;
+use columnar_exec::{CallRows, ExecError};
+use core::cell::RefCell;
+use pgrx::pg_sys;
+use std::rc::Rc;
+
+pub use lookup::check_permission;
+
+/// Rows after which interrupts are looked for.
+const CHUNK: usize = 1024;
+
+/// The states of a node, which its evaluator advances and its groups are made of.
+pub type Shared = Rc<RefCell<Transitions>>;
+
+/// The aggregates of a node that are folded by transition functions.
+pub struct Transitions {
+    calls: Vec<Call>,
+    /// Its memory is that of the states.
+    states: *mut pg_sys::ExprContext,
+    /// Its memory is that of one call.
+    temporary: *mut pg_sys::ExprContext,
+    /// Whether rows may be taken in again, after the states were reset.
+    pub repeatable: bool,
+}
+
+/// An aggregate.
+struct Call {
+    function: Function,
+    last: Option<Final>,
+    inputs: Vec<ValueType>,
+    /// By group.
+    groups: Vec<GroupState>,
+}
+
+impl Transitions {
+    /// Prepares those aggregates of a node that no kernel folds; `None` where there is no such one.
+    ///
+    /// # Safety
+    /// `parent` is being initialised in the query's memory context, and the aggregates are its plan's.
+    pub unsafe fn new(aggregates: &[Aggregate], parent: *mut pg_sys::PlanState) -> Option<Shared> {
+        let transitions: Vec<_> =
+            aggregates.iter().filter_map(|aggregate| aggregate.call.as_ref()).collect();
+        if transitions.is_empty() {
+            return None;
+        }
+        // SAFETY: as the caller's; what is allocated lives as long as the query.
+        unsafe {
+            let estate = (*parent).state;
+            let states = pg_sys::CreateExprContext(estate);
+            let temporary = pg_sys::CreateExprContext(estate);
+            let node: *mut pg_sys::AggState = pg_sys::palloc0(size_of::<pg_sys::AggState>()).cast();
+            (*node).ss.ps.type_ = pg_sys::NodeTag::T_AggState;
+            (*node).ss.ps.state = estate;
+            (*node).ss.ps.ps_ExprContext = temporary;
+            (*node).tmpcontext = temporary;
+            (*node).hashcontext = states;
+            (*node).curaggcontext = states;
+            let mut repeatable = true;
+            let calls = transitions.into_iter().map(|transition| {
+                let found = lookup::functions(&*transition.aggref, node);
+                repeatable &= !found.volatile;
+                let (function, last) = (found.function, found.last);
+                Call { function, last, inputs: transition.inputs.clone(), groups: Vec::new() }
+            });
+            let calls = calls.collect();
+            Some(Rc::new(RefCell::new(Self { calls, states, temporary, repeatable })))
+        }
+    }
+
+    /// Calls a transition function for some rows.
+    ///
+    /// # Errors
+    /// Where there is no memory for the list of states.
+    ///
+    /// # Safety
+    /// The node is running, on the backend's thread.
+    pub unsafe fn advance(&mut self, call: usize, rows: CallRows<'_>) -> Result<(), ExecError> {
+        let call = &mut self.calls[call];
+        assert!(
+            rows.args.len() == call.inputs.len() && rows.groups.is_none_or(|g| g.len() == rows.len)
+        );
+        // SAFETY: as the caller's.
+        unsafe { call.know(rows.known)? };
+        let columns: Vec<DatumColumn> = rows
+            .args
+            .iter()
+            .zip(&call.inputs)
+            .map(|(column, value)| values::datum_column(column, value))
+            .collect();
+        let args: Vec<calls::Arg<'_>> = columns
+            .iter()
+            .map(|column| calls::Arg {
+                words: &column.words[..rows.len],
+                nulls: column.nulls.as_ref().map(|nulls| &nulls[..rows.len]),
+            })
+            .collect();
+        let (function, states) = (&call.function, &mut call.groups[..]);
+        for from in (0..rows.len).step_by(CHUNK) {
+            pgrx::check_for_interrupts!();
+            let to = rows.len.min(from + CHUNK);
+            // SAFETY: the function was looked up for arguments of these types, and groups are known. An ERROR of the function
+            // leaves through the boundary; the frames up to it hold nothing to drop.
+            unsafe {
+                pg_sys::ffi::pg_guard_ffi_boundary(|| {
+                    calls::advance(function, states, rows.groups, &args, from, to);
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The result of a group in the current memory context; `None` for NULL. It may lie among the states.
+    ///
+    /// # Safety
+    /// As [`Self::advance`]; it is asked for once until the states are reset.
+    pub unsafe fn finish(&mut self, call: usize, group: usize) -> Option<pg_sys::Datum> {
+        let call = &mut self.calls[call];
+        // SAFETY: as the caller's. A group no row of which passed FILTER has the initial state.
+        unsafe {
+            call.know(group + 1).unwrap_or_else(|e| crate::exec::error::raise_plain(&e));
+            let (function, last, state) = (&call.function, &call.last, &call.groups[group]);
+            pg_sys::ffi::pg_guard_ffi_boundary(|| calls::finish(function, last, state))
+        }
+    }
+
+    /// Bytes of the states.
+    pub fn memory_size(&self) -> usize {
+        // SAFETY: the context lives until the node ends.
+        let states = unsafe {
+            pg_sys::MemoryContextMemAllocated((*self.states).ecxt_per_tuple_memory, true)
+        };
+        let lists = self.calls.iter().map(|call| call.groups.capacity() * size_of::<GroupState>());
+        states + lists.sum::<usize>()
+    }
+
+    /// Forgets all groups.
+    ///
+    /// # Safety
+    /// No result that was handed out is used any more.
+    pub unsafe fn reset(&mut self) {
+        if self.states.is_null() {
+            return;
+        }
+        self.calls.iter_mut().for_each(|call| call.groups = Vec::new());
+        // SAFETY: as the caller's. What functions registered for the end of their states is called.
+        unsafe { pg_sys::ReScanExprContext(self.states) };
+    }
+
+    /// Releases what the server gave.
+    ///
+    /// # Safety
+    /// The node ends.
+    pub unsafe fn end(&mut self) {
+        if self.states.is_null() {
+            return;
+        }
+        self.calls.clear();
+        // SAFETY: both came from `new`.
+        unsafe {
+            pg_sys::FreeExprContext(self.states, true);
+            pg_sys::FreeExprContext(self.temporary, true);
+        }
+        self.states = core::ptr::null_mut();
+    }
+}
+
+impl Call {
+    /// Gives groups up to `count` the initial state.
+    unsafe fn know(&mut self, count: usize) -> Result<(), ExecError> {
+        let before = self.groups.len();
+        if count <= before {
+            return Ok(());
+        }
+        let more = count - before;
+        let bytes = (count * size_of::<GroupState>()) as u64;
+        self.groups.try_reserve(more).map_err(|_| ExecError::OutOfMemory { bytes })?;
+        self.groups.resize(count, self.function.initial());
+        let (function, new) = (&self.function, &mut self.groups[before..]);
+        // SAFETY: as `Transitions::advance`.
+        unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| calls::initialize(function, new)) };
+        Ok(())
+    }
+}
