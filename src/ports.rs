@@ -487,7 +487,7 @@ pub unsafe fn function_aclcheck(
     unsafe {
         #[cfg(feature = "pg15")]
         {
-            pg_sys::pg_proc_aclcheck(function, role, pg_sys::ACL_EXECUTE.into())
+            pg_sys::pg_proc_aclcheck(function, role, pg_sys::ACL_EXECUTE)
         }
         #[cfg(not(feature = "pg15"))]
         {
