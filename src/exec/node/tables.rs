@@ -79,8 +79,26 @@ impl Tables {
 struct Source {
     spec: Arc<GroupSpec>,
     tables: VecDeque<Aggregator>,
+    merging: Option<Rounds>,
     spilled: Vec<Level>,
     limit: usize,
+}
+
+/// Tables that are merged some partitions at a time, since all partitions beside them would take too much memory.
+struct Rounds {
+    parts: Vec<Aggregator>,
+    next: usize,
+    count: usize,
+}
+
+/// How the tables of all workers are brought together.
+enum Merge {
+    /// In memory, all at once.
+    Whole,
+    /// In memory, in so many partitions, as many at a time as there are tables.
+    Rounds(usize),
+    /// By way of files.
+    Files,
 }
 
 /// A level of partitions on files.
@@ -99,19 +117,12 @@ fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> Result<VecDeque<Aggre
         let parts: Vec<&Aggregator> = tables.iter().collect();
         let count = tables.len().next_power_of_two();
         let numbers: Vec<usize> = (0..count).collect();
-        let merged = threads::map_while_wanted(&numbers, |&p, wanted| {
-            let check = || if wanted.is() { Ok(()) } else { Err(ExecError::Cancelled) };
-            let mut table = Aggregator::merge_partition(&parts, p, count, &check)?;
-            if spec.keys.is_empty() {
-                // One group: the partitions are of the values of DISTINCT aggregates.
-                table.close();
-            }
-            Ok(table)
-        });
-        tables = merged.into_iter().collect::<Result<_, ExecError>>()?;
+        tables = merge_partitions(&parts, &numbers, count)?;
         if !spec.keys.is_empty() {
             return Ok(tables.into());
         }
+        // One group: the partitions are of the values of DISTINCT aggregates.
+        tables.iter_mut().for_each(Aggregator::close);
     }
     tables.sort_by_key(Aggregator::groups);
     let mut all = tables.pop();
@@ -123,6 +134,30 @@ fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> Result<VecDeque<Aggre
     Ok(all.into_iter().collect())
 }
 
+/// Merges some of `count` partitions of tables, each on a thread.
+fn merge_partitions(
+    parts: &[&Aggregator],
+    partitions: &[usize],
+    count: usize,
+) -> Result<Vec<Aggregator>, ExecError> {
+    let merged = threads::map_while_wanted(partitions, |&partition, wanted| {
+        let check = || if wanted.is() { Ok(()) } else { Err(ExecError::Cancelled) };
+        Aggregator::merge_partition(parts, partition, count, &check)
+    });
+    merged.into_iter().collect()
+}
+
+impl Rounds {
+    /// The next partitions; none when all were merged.
+    fn next(&mut self) -> Result<Vec<Aggregator>, ExecError> {
+        let parts: Vec<&Aggregator> = self.parts.iter().collect();
+        let until = self.count.min(self.next + parts.len());
+        let numbers: Vec<usize> = (self.next..until).collect();
+        self.next = until;
+        merge_partitions(&parts, &numbers, self.count)
+    }
+}
+
 impl Source {
     /// `tables` are what the workers hold, `spill` what they wrote.
     fn new(
@@ -131,24 +166,41 @@ impl Source {
         mut spill: Option<Spill>,
         limit: usize,
     ) -> Result<Self, ExecError> {
-        if spill.is_none() && is_merge_too_large(&tables, limit)? {
-            spill = Some(Spill::new(PARTITIONS));
+        let mut source =
+            Self { spec, tables: VecDeque::new(), merging: None, spilled: Vec::new(), limit };
+        if spill.is_none() {
+            match how_to_merge(&source.spec, &tables, limit)? {
+                Merge::Whole => {
+                    source.tables = merge(&source.spec, tables)?;
+                    return Ok(source);
+                }
+                Merge::Rounds(count) => {
+                    source.merging = Some(Rounds { parts: tables, next: 0, count });
+                    return Ok(source);
+                }
+                Merge::Files => spill = Some(Spill::new(PARTITIONS)),
+            }
         }
-        let Some(mut spill) = spill else {
-            let tables = merge(&spec, tables)?;
-            return Ok(Self { tables, spec, spilled: Vec::new(), limit });
-        };
+        let Some(mut spill) = spill else { return Ok(source) };
         for table in &mut tables {
             spill.write_groups(table, 1);
         }
-        let level = Level { spill, next: 0, depth: 1 };
-        Ok(Self { spec, tables: VecDeque::new(), spilled: vec![level], limit })
+        source.spilled.push(Level { spill, next: 0, depth: 1 });
+        Ok(source)
     }
 
     /// The next table.
     fn next(&mut self) -> Option<Aggregator> {
-        if let Some(table) = self.tables.pop_front() {
-            return Some(table);
+        loop {
+            if let Some(table) = self.tables.pop_front() {
+                return Some(table);
+            }
+            let Some(rounds) = &mut self.merging else { break };
+            let merged = rounds.next().unwrap_or_else(|e| error::raise_plain(&e));
+            if merged.is_empty() {
+                self.merging = None;
+            }
+            self.tables.extend(merged);
         }
         if !self.spec.keys.is_empty() {
             return self.next_spilled();
@@ -196,13 +248,13 @@ impl Source {
     }
 }
 
-/// Whether tables and what they are merged into would take too much together: then they are merged by way of files.
-/// `limit` is the share of each.
-fn is_merge_too_large(tables: &[Aggregator], limit: usize) -> Result<bool, ExecError> {
+/// How tables are merged without taking too much memory together with what they are merged into; `limit` is the share of
+/// each.
+fn how_to_merge(spec: &GroupSpec, tables: &[Aggregator], limit: usize) -> Result<Merge, ExecError> {
     let most = limit.saturating_mul(tables.len()) / 8 * MERGE_EIGHTHS;
     let bytes: usize = tables.iter().map(Aggregator::memory_size).sum();
     if tables.len() < 2 || bytes * 2 <= most {
-        return Ok(false);
+        return Ok(Merge::Whole);
     }
     let check = || {
         pgrx::check_for_interrupts!();
@@ -210,5 +262,15 @@ fn is_merge_too_large(tables: &[Aggregator], limit: usize) -> Result<bool, ExecE
     };
     let parts: Vec<&Aggregator> = tables.iter().collect();
     let merged = Aggregator::merged_size(&parts, &check)?;
-    Ok(bytes + merged > most)
+    if bytes + merged <= most {
+        return Ok(Merge::Whole);
+    }
+    let at_once = tables.len().next_power_of_two();
+    for rounds in [2, 4, 8] {
+        // Partitions of one group are no tables of their own.
+        if !spec.keys.is_empty() && bytes + merged / rounds <= most {
+            return Ok(Merge::Rounds(at_once * rounds));
+        }
+    }
+    Ok(Merge::Files)
 }

@@ -224,6 +224,7 @@ pub unsafe fn path(
                 .set_sizes()
                 .map(|keys| cost::group((*input).rows, keys, shape.aggregates))
                 .sum::<f64>();
+        let scan = if calls.allow_threads() { size.on_threads(scan) } else { scan };
         let calling = calls.cost((*input).rows, groups, shape.keys, scan)?;
         let total = scan + calling + cost::emit(groups);
         let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
@@ -283,6 +284,7 @@ unsafe fn collect(
             partial: *partial,
             top: None,
         };
+        left.externals = !translator.externals.is_empty();
         let columns = translator.columns.len();
         let items = keys.iter().copied().chain(calls).chain(folds).chain(filters).collect();
         Some((Parts { relid: (**input).relid, items, shape }, columns, left))

@@ -5,6 +5,7 @@
 //! takes 1 to 3 ns.
 
 use crate::am::group::cache;
+use crate::threads;
 use pgrx::pg_sys;
 
 /// One value of a column decoded, or one kernel applied to it.
@@ -69,6 +70,15 @@ const OPEN_VECTOR: f64 = 24_576.0;
 /// Rows of a vector.
 const VECTOR_ROWS: f64 = 8192.0;
 
+/// Rows of groups from which on threads are worth their start.
+const ROWS_FOR_THREADS: f64 = 50_000.0;
+
+/// By what a plan's time is divided that so many processes or threads beside the first share, as get_parallel_divisor of
+/// costsize.c reckons.
+pub fn divisor(workers: f64, leads: bool) -> f64 {
+    workers + if leads { (1.0 - 0.3 * workers).max(0.0) } else { 0.0 }
+}
+
 /// Rows that an index finds, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Fetch {
@@ -85,6 +95,15 @@ pub struct Fetch {
 }
 
 impl Table {
+    /// The part of `cost` that a node takes whose threads share it.
+    pub fn on_threads(&self, cost: f64) -> f64 {
+        let threads = threads::limit() as f64;
+        if threads < 1.0 || self.group_rows < ROWS_FOR_THREADS {
+            return cost;
+        }
+        cost / divisor(threads, true).max(1.0)
+    }
+
     /// What core's price of fetching rows leaves out: the vectors that are opened for them, for one of the repeated scans.
     pub fn fetch(&self, fetch: Fetch) -> f64 {
         let all = self.group_rows + self.page_rows;

@@ -52,8 +52,10 @@ pub unsafe fn add_path(
             pg_sys::get_baserel_parampathinfo(root, rel, (*rel).lateral_relids);
         (*path).path.parallel_safe = (*rel).consider_parallel;
         (*path).path.rows = rows;
-        let mut total = size.read(columns, native) + cost::emit(rows);
-        total += slow.startup + (size.group_rows + size.page_rows) * slow.per_tuple;
+        let read = size.read(columns, native);
+        let rest =
+            cost::emit(rows) + slow.startup + (size.group_rows + size.page_rows) * slow.per_tuple;
+        let total = size.on_threads(read) + rest;
         let target_cost = (*(*rel).reltarget).cost;
         (*path).path.startup_cost = target_cost.startup;
         (*path).path.total_cost = target_cost.startup + total + target_cost.per_tuple * rows;
@@ -64,7 +66,7 @@ pub unsafe fn add_path(
             disable(&raw mut (*path).path);
         }
         // add_path may free the path it is given.
-        let shared = partial_path(rel, path, total);
+        let shared = partial_path(rel, path, read + rest);
         pg_sys::add_path(rel, path.cast());
         if let Some(shared) = shared {
             pg_sys::add_partial_path(rel, shared.cast());
@@ -94,10 +96,8 @@ unsafe fn partial_path(
         if workers <= 0 {
             return None;
         }
-        // As get_parallel_divisor of costsize.c: a leader with few workers does a part of the work.
-        let leader = (1.0 - 0.3 * f64::from(workers)).max(0.0);
         let leads = pg_sys::parallel_leader_participation;
-        let divisor = f64::from(workers) + if leads { leader } else { 0.0 };
+        let divisor = cost::divisor(f64::from(workers), leads);
         let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
         path.write(*whole);
         (*path).path.parallel_aware = true;

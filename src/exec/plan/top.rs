@@ -132,8 +132,8 @@ unsafe fn add_scan_path(
         (*path).path.parent = output;
         (*path).path.pathtarget = (*input).reltarget;
         (*path).path.rows = rows;
-        let read = size.read(translator.columns.len(), restrictions);
-        (*path).path.startup_cost = read + (*input).rows * 0.0002;
+        let read = size.read(translator.columns.len(), restrictions) + (*input).rows * 0.0002;
+        (*path).path.startup_cost = size.on_threads(read);
         // A winner is fetched by its TID.
         (*path).path.total_cost = (*path).path.startup_cost + rows * 4.0;
         (*path).path.pathkeys = (*root).sort_pathkeys;

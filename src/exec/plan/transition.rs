@@ -26,9 +26,16 @@ pub struct Calls {
     bytes: f64,
     /// Whether a function is volatile: rows are not taken in again then.
     volatile: bool,
+    /// Whether PostgreSQL evaluates something else too.
+    pub externals: bool,
 }
 
 impl Calls {
+    /// Whether batches are worked on by threads: where PostgreSQL is called, the backend does all.
+    pub fn allow_threads(&self) -> bool {
+        self.count == 0 && !self.externals
+    }
+
     /// Adds an aggregate.
     ///
     /// # Safety
