@@ -70,6 +70,7 @@ within() {
   if ((PEAK <= 3 * work_mem * 1024)); then ok "$1: within three times work_mem"; else not_ok "$1: $PEAK kB at work_mem ${work_mem} MB"; fi
   plan=$(query "$D" "SET work_mem = '${work_mem}MB'" ";EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $2")
   check_match "$1: it spills" "$plan" "Spilled: [1-9]"
+  check_match "$1: it tells its memory" "$plan" "Hash Memory: [1-9]"
   check_match "$1: on threads" "$plan" "Threads: 2"
 }
 

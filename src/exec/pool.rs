@@ -5,7 +5,7 @@
 
 use crate::threads::SignalsBlocked;
 use columnar_exec::ExecError;
-use columnar_exec::agg::{SetPieceSink, spill_largest};
+use columnar_exec::agg::{SetPieceSink, Spilled, spill_largest};
 use columnar_exec::pipeline::{Morsel, Outcome, Pipeline, State, Worker};
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -29,8 +29,8 @@ pub enum Reply {
     Outcome(Result<Outcome, ExecError>),
     /// Some of the groups that outgrew their share of memory: of a grouping set, and a partition.
     Spilled(usize, usize, Vec<u8>),
-    /// All morsels are done; what the thread gathered.
-    Finished(State),
+    /// All morsels are done; what the thread gathered, and the most bytes its groups took.
+    Finished(State, usize),
     /// The thread panicked.
     Panicked(String),
 }
@@ -183,6 +183,7 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Sy
             Ok(())
         };
         let mut spilled: Vec<usize> = Vec::new();
+        let mut most = 0;
         while let Some(morsel) = shared.take() {
             if shared.cancelled.load(Ordering::Relaxed) {
                 return;
@@ -191,7 +192,10 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Sy
             let outcome = worker.process(morsel);
             drop(replies.send(Reply::Outcome(outcome)));
             match limit.spill(&mut worker.state, rows, &mut send) {
-                Ok(sets) => spilled.extend(sets),
+                Ok(Spilled { bytes, sets }) => {
+                    most = most.max(bytes);
+                    spilled.extend(sets);
+                }
                 Err(error) => drop(replies.send(Reply::Outcome(Err(error)))),
             }
         }
@@ -208,7 +212,7 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Sy
             }
         }
         let state = core::mem::replace(&mut worker.state, State::Rows);
-        drop(replies.send(Reply::Finished(state)));
+        drop(replies.send(Reply::Finished(state, most)));
     };
     if let Err(payload) = std::panic::catch_unwind(AssertUnwindSafe(work)) {
         let text = payload
@@ -222,18 +226,18 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Sy
 
 impl SpillLimit {
     /// Spills a worker's groups, those of the largest grouping sets first, if they have outgrown their share of memory, or
-    /// would with the next batch, which may have as many rows as the last; tells which sets it spilled.
+    /// would with the next batch, which may have as many rows as the last.
     pub fn spill(
         self,
         state: &mut State,
         rows: usize,
         out: &mut SetPieceSink<'_>,
-    ) -> Result<Vec<usize>, ExecError> {
+    ) -> Result<Spilled, ExecError> {
         match state {
             State::Aggregate(tables) => {
                 spill_largest(tables, self.bytes, rows, self.partitions, out)
             }
-            _ => Ok(Vec::new()),
+            _ => Ok(Spilled::default()),
         }
     }
 }

@@ -38,6 +38,8 @@ pub struct Run {
     pub spills: Vec<Option<Spill>>,
     /// Bytes written to temporary files.
     pub spilled: u64,
+    /// The most bytes that the workers' groups took, as far as they were looked at.
+    pub memory: usize,
     limit: SpillLimit,
     /// Whether something else does the work where batches cannot hold a value.
     pub replaceable: bool,
@@ -98,6 +100,7 @@ impl Run {
             finished: Vec::new(),
             spills: Vec::new(),
             spilled: 0,
+            memory: 0,
             limit,
             replaceable: false,
             given_up: false,
@@ -268,7 +271,10 @@ impl Run {
                 }
             };
             let outcome = match (outcome, spilled) {
-                (Ok(outcome), Ok(_)) => outcome,
+                (Ok(outcome), Ok(spilled)) => {
+                    self.memory = self.memory.max(spilled.bytes);
+                    outcome
+                }
                 (Err(e), _) | (_, Err(e)) => return self.fail(&e),
             };
             match outcome {
@@ -295,7 +301,10 @@ impl Run {
             Reply::Spilled(set, partition, bytes) => {
                 spill_of(&mut self.spills, set).write(partition, &bytes);
             }
-            Reply::Finished(state) => return Some(state),
+            Reply::Finished(state, bytes) => {
+                self.memory += bytes;
+                return Some(state);
+            }
             Reply::Panicked(message) => error::panicked(&message),
         }
         None

@@ -164,7 +164,8 @@ unsafe fn note_memory(node: *mut NodeState, states: &[State]) {
     // SAFETY: the node is running.
     let inner = unsafe { NodeState::inner(node) };
     let elsewhere = inner.setup.transitions.as_ref().map_or(0, |t| t.borrow().memory_size());
-    let memory = states.iter().map(size).sum::<usize>() + elsewhere;
+    let before = inner.run.as_ref().map_or(0, |run| run.memory);
+    let memory = before.max(states.iter().map(size).sum()) + elsewhere;
     inner.totals.memory = memory.max(inner.totals.memory);
 }
 

@@ -40,7 +40,7 @@ mod word;
 
 pub use aggregator::Aggregator;
 pub use pass::Pass;
-pub use sets::{GroupingSet, SetPieceSink, spill_largest};
+pub use sets::{GroupingSet, SetPieceSink, Spilled, spill_largest};
 pub use spec::{AggKind, AggSpec, GroupSpec, KeyType, NumType, ValueType};
 pub use spill::PieceSink;
 pub use summary::Summary;

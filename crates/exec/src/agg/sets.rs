@@ -49,16 +49,25 @@ impl GroupingSet {
     }
 }
 
-/// Hands out the largest tables until all together take no more than `limit` bytes, and would not with `rows` rows more;
-/// tells which sets went.
+/// What [`spill_largest`] found and did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Spilled {
+    /// Bytes that all tables held before.
+    pub bytes: usize,
+    /// The sets whose groups went.
+    pub sets: Vec<usize>,
+}
+
+/// Hands out the largest tables until all together take no more than `limit` bytes, and would not with `rows` rows more.
 pub fn spill_largest(
     tables: &mut [Aggregator],
     limit: usize,
     rows: usize,
     partitions: usize,
     out: &mut SetPieceSink<'_>,
-) -> Result<Vec<usize>, ExecError> {
+) -> Result<Spilled, ExecError> {
     let mut sizes: Vec<usize> = tables.iter().map(Aggregator::memory_size).collect();
+    let bytes = sizes.iter().sum();
     let mut gone = Vec::new();
     loop {
         let total: usize = sizes.iter().sum();
@@ -68,10 +77,12 @@ pub fn spill_largest(
             left.map(|set| tables[set].memory_ahead(rows)).sum::<usize>()
         };
         if total <= limit && (total <= limit / 2 || total + ahead() <= limit) {
-            return Ok(gone);
+            return Ok(Spilled { bytes, sets: gone });
         }
         let left = (0..sizes.len()).filter(|set| !gone.contains(set));
-        let Some(set) = left.max_by_key(|&set| sizes[set]) else { return Ok(gone) };
+        let Some(set) = left.max_by_key(|&set| sizes[set]) else {
+            return Ok(Spilled { bytes, sets: gone });
+        };
         tables[set].spill(1, partitions, &mut |partition, bytes| out(set, partition, bytes))?;
         sizes[set] = 0;
         gone.push(set);
