@@ -94,6 +94,8 @@ client() {
   while [ ! -e "$D/over" ]; do statements 12 | client_psql || true; done
   {
     statements 3 | sed 's/SET LOCAL statement_timeout = 0; //'
+    # A timeout may have stopped the end of a transaction as well.
+    echo "ROLLBACK; ROLLBACK; ROLLBACK;"
     echo "SET application_name = idle;"
     while [ ! -e "$D/leave" ]; do sleep 0.2; done
   } | client_psql || true
