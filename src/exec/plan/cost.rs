@@ -5,6 +5,7 @@
 //! takes 1 to 3 ns.
 
 use crate::am::group::cache;
+use crate::exec::run::ROWS_FOR_THREADS;
 use crate::threads;
 use pgrx::pg_sys;
 
@@ -70,9 +71,6 @@ const OPEN_VECTOR: f64 = 24_576.0;
 /// Rows of a vector.
 const VECTOR_ROWS: f64 = 8192.0;
 
-/// Rows of groups from which on threads are worth their start.
-const ROWS_FOR_THREADS: f64 = 50_000.0;
-
 /// By what a plan's time is divided that so many processes or threads beside the first share, as get_parallel_divisor of
 /// costsize.c reckons.
 pub fn divisor(workers: f64, leads: bool) -> f64 {
@@ -90,6 +88,8 @@ pub struct Fetch {
     pub columns: f64,
     /// Whether the rows come in the order of the table: 1 in order, 0 by chance.
     pub order: f64,
+    /// Whether a bitmap brings them in the order of the table, each vector once a scan.
+    pub sorted: bool,
     /// Bytes of open vectors that a backend keeps.
     pub cache: f64,
 }
@@ -98,7 +98,7 @@ impl Table {
     /// The part of `cost` that a node takes whose threads share it.
     pub fn on_threads(&self, cost: f64) -> f64 {
         let threads = threads::limit() as f64;
-        if threads < 1.0 || self.group_rows < ROWS_FOR_THREADS {
+        if threads < 1.0 || self.group_rows < ROWS_FOR_THREADS as f64 {
             return cost;
         }
         cost / divisor(threads, true).max(1.0)
@@ -116,24 +116,16 @@ impl Table {
         // Vectors of one column hit by rows that fall anywhere.
         let hit = |rows: f64| vectors * (1.0 - (-rows / vectors).exp());
         let kept = (fetch.cache / OPEN_VECTOR / columns / vectors).min(1.0);
-        // What is not kept is opened for each row; what is, once for all scans together.
-        let chance = (1.0 - kept) * rows + kept * hit(rows * fetch.loops) / fetch.loops;
-        let run = (rows / VECTOR_ROWS).max(rows.min(1.0));
-        let in_order = (1.0 - kept) * run + kept * hit(run * fetch.loops) / fetch.loops;
-        let opened = fetch.order * in_order + (1.0 - fetch.order) * chance;
+        let opened = if fetch.sorted {
+            hit(rows)
+        } else {
+            // What is not kept is opened for each row; what is, once for all scans together.
+            let chance = (1.0 - kept) * rows + kept * hit(rows * fetch.loops) / fetch.loops;
+            let run = (rows / VECTOR_ROWS).max(rows.min(1.0));
+            let in_order = (1.0 - kept) * run + kept * hit(run * fetch.loops) / fetch.loops;
+            fetch.order * in_order + (1.0 - fetch.order) * chance
+        };
         columns * (opened * FETCHED_VECTOR + rows * FETCHED_VALUE)
-    }
-
-    /// The same where a bitmap brings the rows in the order of the table, each vector opened once a scan.
-    pub fn fetch_sorted(&self, fetch: Fetch) -> f64 {
-        let all = self.group_rows + self.page_rows;
-        if all <= 0.0 || self.group_rows <= 0.0 {
-            return 0.0;
-        }
-        let rows = fetch.rows * self.group_rows / all;
-        let vectors = (self.group_rows / VECTOR_ROWS).ceil();
-        let opened = vectors * (1.0 - (-rows / vectors).exp());
-        fetch.columns.max(1.0) * (opened * FETCHED_VECTOR + rows * FETCHED_VALUE)
     }
 }
 

@@ -7,25 +7,22 @@
 //! Core would also have a scan below a join hand out all columns, which costs nothing where a tuple is handed on as it is.
 //! Here each column costs, so scans project ([`keep_to_columns_needed`]).
 
-use super::{close_table, cost, list, open_table, walk};
+use super::{cost, list, walk};
 use crate::guc;
 use crate::ports;
 use pgrx::pg_sys;
 
-/// Corrects the prices of the paths that core has made for a table.
+/// Corrects the prices of the paths that core has made for a table of that size.
 ///
 /// # Safety
-/// Called by the planner's hook.
+/// Called by the planner's hook with a table of this access method.
 pub unsafe fn price_paths(
     root: *mut pg_sys::PlannerInfo,
     rel: *mut pg_sys::RelOptInfo,
-    rte: *mut pg_sys::RangeTblEntry,
+    size: &cost::Table,
 ) {
     // SAFETY: the planner's nodes are alive.
     unsafe {
-        let Some(table) = open_table(rel, rte) else { return };
-        let size = cost::Table::of(table, rel);
-        close_table(table);
         keep_to_columns_needed(rel);
         if size.group_rows <= 0.0 {
             return;
@@ -36,12 +33,13 @@ pub unsafe fn price_paths(
             loops: 1.0,
             columns: columns as f64,
             order: 0.0,
+            sorted: false,
             cache: f64::from(guc::CACHE_SIZE.get()) * 1024.0,
         };
         for list in [&raw mut (*rel).pathlist, &raw mut (*rel).partial_pathlist] {
             let mut paths = list::pointers::<pg_sys::Path>(*list);
             for path in &paths {
-                let added = price(root, rel, *path, &size, fetch);
+                let added = price(root, rel, *path, size, fetch);
                 (**path).total_cost += added;
             }
             // The planner keeps its lists in the order of total cost.
@@ -94,7 +92,8 @@ unsafe fn price(
                 let (mut cost, mut share) = (0.0, 0.0);
                 pg_sys::cost_bitmap_tree_node(bitmap, &raw mut cost, &raw mut share);
                 fetch.rows = found(share);
-                size.fetch_sorted(fetch)
+                fetch.sorted = true;
+                size.fetch(fetch)
             }
             _ => 0.0,
         }

@@ -54,8 +54,11 @@ unsafe extern "C-unwind" fn rel_pathlist(
                 pg_sys::ffi::pg_guard_ffi_boundary(|| next(root, rel, rti, rte));
             }
             if guc::ENABLE_VECTORIZED.get() {
-                index::price_paths(root, rel, rte);
-                scan::add_path(root, rel, rte);
+                let Some(table) = open_table(rel, rte) else { return };
+                let size = cost::Table::of(table, rel);
+                index::price_paths(root, rel, &size);
+                scan::add_path(root, rel, table, &size);
+                close_table(table);
             }
         });
     }

@@ -1,28 +1,25 @@
 //! ColumnarScan: paths and plans.
 
 use super::plan_callback;
-use super::{
-    PathMethods, close_table, cost, disable, list, make_node, open_table, scans_disabled, walk,
-};
+use super::{PathMethods, cost, disable, list, make_node, scans_disabled, walk};
 use crate::exec::node;
 use crate::exec::translate::Translator;
 use pgrx::pg_sys;
 
 static PATH_METHODS: PathMethods = PathMethods::new(c"ColumnarScan", plan);
 
-/// Offers a batch scan of a table.
+/// Offers a batch scan of a table of that size.
 ///
 /// # Safety
-/// Called by the planner's hook.
+/// Called by the planner's hook with the open table, which is of this access method.
 pub unsafe fn add_path(
     root: *mut pg_sys::PlannerInfo,
     rel: *mut pg_sys::RelOptInfo,
-    rte: *mut pg_sys::RangeTblEntry,
+    table: pg_sys::Relation,
+    size: &cost::Table,
 ) {
-    // SAFETY: the planner's nodes are alive.
+    // SAFETY: the planner's nodes are alive, and the table is open.
     unsafe {
-        let Some(table) = open_table(rel, rte) else { return };
-        let size = cost::Table::of(table, rel);
         let restrictions = list::pointers::<pg_sys::RestrictInfo>((*rel).baserestrictinfo);
         let columns = walk::columns(rel);
         let mut translator = Translator::new((*rel).relid as i32, (*table).rd_att);
@@ -40,7 +37,6 @@ pub unsafe fn add_path(
             slow.startup += cost.startup;
             slow.per_tuple += cost.per_tuple + pg_sys::cpu_operator_cost;
         }
-        close_table(table);
         // What a slot of a batch cannot tell: xmin, xmax and their like.
         let Some(columns) = columns else { return };
         let rows = (*rel).rows;
