@@ -5,6 +5,7 @@ use super::pool::{DEPTH, Pool, Reply, SpillLimit};
 use super::source::Reader;
 use super::spill::Spill;
 use crate::threads;
+use columnar_exec::phases::{Phase, Stopwatch};
 use columnar_exec::pipeline::{Morsel, Outcome, Pipeline, RowBlock, Sink, State, Worker};
 use columnar_exec::{ExecError, External};
 use pgrx::pg_sys;
@@ -186,7 +187,7 @@ impl Run {
                 let mut left = self.threads;
                 while left > 0 && !self.given_up {
                     let Engine::Threads(pool) = &self.engine else { break };
-                    let reply = pool.wait();
+                    let reply = self.wait(pool);
                     if let Some(state) = self.take(reply) {
                         self.finished.push(state);
                         left -= 1;
@@ -202,7 +203,7 @@ impl Run {
             return false;
         }
         if let Engine::Here(_) | Engine::Idle(_) = self.engine {
-            let Some(morsel) = self.reader.next_morsel() else { return false };
+            let Some(morsel) = self.next_morsel() else { return false };
             self.set_out();
             if let Engine::Threads(_) = self.engine {
                 self.submit(morsel, false);
@@ -213,7 +214,7 @@ impl Run {
             return true;
         }
         while !self.exhausted && self.in_flight < self.depth {
-            match self.reader.next_morsel() {
+            match self.next_morsel() {
                 Some(morsel) => {
                     self.submit(morsel, false);
                     self.in_flight += 1;
@@ -228,10 +229,27 @@ impl Run {
             return !self.exhausted || !self.ready.is_empty();
         }
         if let Engine::Threads(pool) = &self.engine {
-            let reply = pool.wait();
+            let reply = self.wait(pool);
             self.take(reply);
         }
         true
+    }
+
+    fn next_morsel(&mut self) -> Option<Morsel> {
+        let _watch = Stopwatch::start(self.pipeline.phases.as_ref(), Phase::Read);
+        self.reader.next_morsel()
+    }
+
+    /// Brings the columns that are still wanted.
+    fn complete(&mut self, morsel: &mut Morsel) {
+        let _watch = Stopwatch::start(self.pipeline.phases.as_ref(), Phase::Read);
+        self.reader.complete(morsel);
+    }
+
+    /// What a thread says next.
+    fn wait(&self, pool: &Pool) -> Reply {
+        let _watch = Stopwatch::start(self.pipeline.phases.as_ref(), Phase::Wait);
+        pool.wait()
     }
 
     fn submit(&self, morsel: Morsel, urgent: bool) {
@@ -280,7 +298,7 @@ impl Run {
             match outcome {
                 Outcome::Wanting(wanting) => {
                     morsel = wanting;
-                    self.reader.complete(&mut morsel);
+                    self.complete(&mut morsel);
                 }
                 other => return self.settle(other),
             }
@@ -290,7 +308,7 @@ impl Run {
     fn take(&mut self, reply: Reply) -> Option<State> {
         match reply {
             Reply::Outcome(Ok(Outcome::Wanting(mut morsel))) => {
-                self.reader.complete(&mut morsel);
+                self.complete(&mut morsel);
                 self.submit(morsel, true);
             }
             Reply::Outcome(Ok(outcome)) => {

@@ -15,6 +15,7 @@ mod error;
 pub mod expr;
 pub mod filter;
 pub mod numeric;
+pub mod phases;
 pub mod pipeline;
 pub mod prune;
 pub mod schedule;

@@ -10,6 +10,7 @@ use crate::datum::{DatumColumn, DatumKind};
 use crate::error::ExecError;
 use crate::expr::{CompareOp, Expr};
 use crate::filter;
+use crate::phases::{Decoding, Phase, PhaseTimes, Stopwatch};
 use crate::schedule::Schedule;
 use crate::stored::{ColumnKind, StoredBatch, StoredColumn};
 use crate::topn::{Order, TopN, is_before};
@@ -32,6 +33,8 @@ pub struct Pipeline {
     pub removed: Vec<AtomicU64>,
     /// Of [`Sink::TopN`]: the first key of the worst row that some worker keeps, once it keeps enough.
     pub bound: Mutex<Option<Scalar>>,
+    /// Where time is counted, if it is.
+    pub phases: Option<PhaseTimes>,
 }
 
 /// Where the rows of a pipeline go.
@@ -237,21 +240,24 @@ impl<'a> Worker<'a> {
         let Morsel { sequence, batch: stored, selection, filtered, complete, mut unfiltered } =
             morsel;
         let columns = stored.columns.len();
-        let mut batch = Batch::new(&stored, columns, stored.rows, selection);
+        let pipeline = Arc::clone(&self.pipeline);
+        let watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Filter);
+        let source = Decoding { source: &stored, watch: &watch };
+        let mut batch = Batch::new(&source, columns, stored.rows, selection);
         if !filtered {
             let before = batch.selection().cloned();
-            let filters = &self.pipeline.filters;
+            let filters = &pipeline.filters;
             let (context, removed) = (&mut self.context, &mut self.removed);
             match filter::apply(filters, &mut self.schedule, &mut batch, context, removed) {
-                Err(ExecError::Unsupported) if matches!(self.pipeline.sink, Sink::Rows(_)) => {
+                Err(ExecError::Unsupported) if matches!(pipeline.sink, Sink::Rows(_)) => {
                     self.removed.fill(0);
                     unfiltered = true;
                     let all = before.map(Arc::unwrap_or_clone);
-                    batch = Batch::new(&stored, columns, stored.rows, all);
+                    batch = Batch::new(&source, columns, stored.rows, all);
                 }
                 applied => applied?,
             }
-            for (local, all) in self.removed.iter_mut().zip(&self.pipeline.removed) {
+            for (local, all) in self.removed.iter_mut().zip(&pipeline.removed) {
                 all.fetch_add(std::mem::take(local), Ordering::Relaxed);
             }
         }
@@ -276,7 +282,7 @@ impl<'a> Worker<'a> {
                 unfiltered,
             }));
         }
-        let pipeline = Arc::clone(&self.pipeline);
+        watch.switch(Phase::Sink);
         match (&pipeline.sink, &mut self.state) {
             (Sink::Rows(outputs), _) => {
                 let columns = outputs

@@ -82,6 +82,11 @@ fn ordinary(options: &Options) -> bool {
         println!("FAILED: no plan had a custom node, and --require-nodes was given");
         failed += 1;
     }
+    // More than a few queries without a verdict are a sign that something hangs or is far too slow.
+    if tally.inconclusive > 3 + tally.queries / 100 {
+        println!("FAILED: too many queries have no verdict");
+        failed += 1;
+    }
     failed += tally.differences;
     println!("{} passed, {failed} failed", tally.queries.saturating_sub(tally.differences));
     failed == 0

@@ -13,10 +13,12 @@ use crate::exec::plan::shape::Top;
 use crate::exec::translate::finish::Finish;
 use columnar_exec::ExecError;
 use columnar_exec::agg::{AggKind, Aggregator, TopKey, TopSource};
+use columnar_exec::phases::{Phase, Stopwatch};
 use columnar_exec::pipeline::State;
 use columnar_exec::topn::Order;
 use core::ptr;
 use pgrx::pg_sys;
+use std::sync::Arc;
 
 /// Groups being handed out.
 pub struct Groups {
@@ -63,6 +65,8 @@ impl Groups {
             let Some(run) = inner.run.as_mut() else { panic!("an aggregation has no run") };
             let batches = states.and_then(|states| {
                 note_memory(node, &states);
+                let pipeline = Arc::clone(run.pipeline());
+                let _watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Merge);
                 match Tables::new(run, states) {
                     Ok(tables) => Some(tables),
                     Err(ExecError::Unsupported) if run.replaceable => None,
@@ -129,14 +133,20 @@ impl Batches {
     /// The next table, with the number of its set; of the next scan where there is none of this.
     unsafe fn next_table(&mut self) -> Option<(usize, Aggregator)> {
         loop {
-            if let Some(next) = self.tables.next() {
-                return Some(next);
-            }
             // SAFETY: the node is running, and the groups before were handed out.
             unsafe {
+                let run = NodeState::inner(self.node).run.as_ref()?;
+                let pipeline = Arc::clone(run.pipeline());
+                let watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Merge);
+                if let Some(next) = self.tables.next() {
+                    return Some(next);
+                }
+                drop(watch);
                 let states = self.passes.next()?;
                 note_memory(self.node, &states);
                 let run = NodeState::inner(self.node).run.as_mut()?;
+                let pipeline = Arc::clone(run.pipeline());
+                let _watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Merge);
                 self.tables = Tables::new(run, states).unwrap_or_else(|e| error::raise_plain(&e));
             }
         }

@@ -5,6 +5,7 @@ use super::state::NodeState;
 use crate::exec::plan::list;
 use crate::exec::plan::shape::Top;
 use crate::ports;
+use columnar_exec::phases::PHASES;
 use core::ffi::CStr;
 use pgrx::pg_sys;
 
@@ -173,6 +174,47 @@ unsafe fn analyzed(node: *mut NodeState, es: *mut pg_sys::ExplainState) {
         if (*es).verbose {
             kilobytes(es, c"Column Data Read", counts.bytes);
         }
+        if (*es).timing {
+            // A ColumnarTopN over groups has rows grouped.
+            let over_table =
+                (*(*node).css.ss.ps.plan.cast::<pg_sys::CustomScan>()).custom_scan_tlist.is_null();
+            let kind = match (*node).kind {
+                Kind::TopN if !over_table => Kind::Aggregate,
+                kind => kind,
+            };
+            times(es, kind, totals.phases);
+        }
+    }
+}
+
+/// The time of each phase; that of decoding, filters and the sink is the sum over all threads and processes.
+unsafe fn times(es: *mut pg_sys::ExplainState, kind: Kind, nanoseconds: [u64; PHASES]) {
+    let sink = match kind {
+        Kind::Scan => "Output",
+        Kind::TopN => "Sort",
+        Kind::Aggregate => "Aggregate",
+    };
+    let names = ["Read", "Decode", "Filter", sink, "Wait", "Merge"];
+    let times = names.into_iter().zip(nanoseconds.map(|time| time as f64 / 1e6));
+    // SAFETY: the explain state is alive; what is shown is copied.
+    unsafe {
+        if (*es).format == pg_sys::ExplainFormat::EXPLAIN_FORMAT_TEXT {
+            let taken = times.filter(|(_, time)| *time > 0.0);
+            let taken = taken.map(|(name, time)| format!("{}={time:.3}", name.to_lowercase()));
+            let text = taken.collect::<Vec<_>>().join(" ");
+            let text = std::ffi::CString::new(text).unwrap_or_default();
+            if !text.is_empty() {
+                pg_sys::ExplainPropertyText(c"Phase Times".as_ptr(), text.as_ptr(), es);
+            }
+            return;
+        }
+        let group = c"Phase Times".as_ptr();
+        pg_sys::ExplainOpenGroup(group, group, true, es);
+        for (name, time) in times {
+            let name = std::ffi::CString::new(format!("{name} Time")).unwrap_or_default();
+            pg_sys::ExplainPropertyFloat(name.as_ptr(), c"ms".as_ptr(), time, 3, es);
+        }
+        pg_sys::ExplainCloseGroup(group, group, true, es);
     }
 }
 

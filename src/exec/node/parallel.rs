@@ -6,11 +6,14 @@
 
 use super::state::{NodeState, Totals};
 use crate::am::scan::parallel as table;
+use columnar_exec::phases::PHASES;
 use core::sync::atomic::{AtomicU64, Ordering};
 use pgrx::pg_sys;
 
-/// Counters: those of [`fields`], then the rows that filters removed.
-const COUNTERS: usize = 14;
+/// Counters of [`fields`].
+const FIELDS: usize = 13;
+/// Counters: those of [`fields`], the time of each phase, then the rows that filters removed.
+const COUNTERS: usize = FIELDS + PHASES + 1;
 
 /// What the processes share. The table's part follows it.
 #[repr(C, align(64))]
@@ -19,9 +22,9 @@ pub struct Shared {
 }
 
 /// The counters of a scan.
-fn fields(totals: &mut Totals) -> [&mut u64; COUNTERS - 1] {
+fn fields(totals: &mut Totals) -> impl Iterator<Item = &mut u64> {
     let counts = &mut totals.counts;
-    [
+    let fields: [&mut u64; FIELDS] = [
         &mut counts.groups,
         &mut counts.groups_skipped,
         &mut counts.groups_skipped_bloom,
@@ -35,7 +38,8 @@ fn fields(totals: &mut Totals) -> [&mut u64; COUNTERS - 1] {
         &mut counts.group_rows,
         &mut counts.bytes,
         &mut totals.spilled,
-    ]
+    ];
+    fields.into_iter().chain(&mut totals.phases)
 }
 
 /// Bytes of shared memory that a node takes.
@@ -127,7 +131,7 @@ pub unsafe fn shut_down(node: *mut NodeState) {
         let counters = &(*shared).counters;
         let inner = NodeState::inner(node);
         let totals = &mut inner.totals;
-        for (own, shared) in fields(totals).into_iter().zip(counters) {
+        for (own, shared) in fields(totals).zip(counters) {
             *own += shared.load(Ordering::Relaxed);
         }
         // A leader that took no part has counted nothing.

@@ -16,6 +16,7 @@ use crate::exec::translate::{
 };
 use columnar_exec::agg::{AggSpec, Pass};
 use columnar_exec::datum::DatumKind;
+use columnar_exec::phases::PhaseTimes;
 use columnar_exec::pipeline::{Pipeline, Sink};
 use columnar_exec::stored::ColumnKind;
 use columnar_exec::topn::Order;
@@ -421,6 +422,7 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
             params: params.clone(),
             removed: setup.filters.iter().map(|_| AtomicU64::new(0)).collect(),
             bound: Mutex::default(),
+            phases: super::state::is_timed(node).then(PhaseTimes::default),
         };
         reader.set_filters(filters, params, pipeline.column_use());
         reader.set_summaries(&pipeline);

@@ -7,6 +7,7 @@ use super::{aggregate, parallel, scan, winners};
 use crate::am::slot;
 use crate::exec::run::Run;
 use crate::exec::source::Reader;
+use columnar_exec::phases::PHASES;
 use pgrx::pg_sys;
 use std::sync::atomic::Ordering;
 
@@ -61,6 +62,8 @@ pub struct Totals {
     /// Times that core's plan did the work.
     pub left_to_core: usize,
     pub counts: crate::exec::source::Counts,
+    /// Nanoseconds, in the order of [`columnar_exec::phases::Phase`].
+    pub phases: [u64; PHASES],
 }
 
 impl NodeState {
@@ -210,6 +213,9 @@ impl Inner {
         for (sum, count) in totals.removed.iter_mut().zip(removed) {
             *sum += count.swap(0, Ordering::Relaxed);
         }
+        if let Some(phases) = &run.pipeline().phases {
+            totals.phases.iter_mut().zip(phases.take()).for_each(|(sum, time)| *sum += time);
+        }
         totals.spilled += core::mem::take(&mut run.spilled);
         totals.counts.add(&core::mem::take(&mut run.reader.counts));
     }
@@ -222,6 +228,18 @@ pub fn finish(inner: &mut Inner) {
         let mut reader = run.stop();
         reader.pause();
         inner.reader = Some(reader);
+    }
+}
+
+/// Whether EXPLAIN or the like wants to know how long things take.
+///
+/// # Safety
+/// `node` is running.
+pub unsafe fn is_timed(node: *const NodeState) -> bool {
+    // SAFETY: what the node counts with lives as long as it.
+    unsafe {
+        let instrument = (*node).css.ss.ps.instrument;
+        !instrument.is_null() && (*instrument).need_timer
     }
 }
 

@@ -4,8 +4,10 @@ use super::by_tid::ByTid;
 use super::core_plan::CorePlan;
 use super::state::NodeState;
 use crate::exec::run::Run;
+use columnar_exec::phases::{Phase, Stopwatch};
 use columnar_exec::pipeline::{State, untag};
 use pgrx::pg_sys;
+use std::sync::Arc;
 
 /// Rows being handed out.
 pub struct Winners {
@@ -26,6 +28,8 @@ impl Winners {
             // SAFETY: as above.
             return Self { tids, next: 0, fetch: unsafe { ByTid::new(node) } };
         };
+        let pipeline = Arc::clone(run.pipeline());
+        let _watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Merge);
         let mut best = None;
         for state in states {
             let State::TopN(top) = state else { continue };

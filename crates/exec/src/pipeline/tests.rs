@@ -46,6 +46,7 @@ fn pipeline(sink: Sink) -> Arc<Pipeline> {
         params: Vec::new(),
         removed: vec![AtomicU64::new(0)],
         bound: Mutex::default(),
+        phases: None,
     })
 }
 

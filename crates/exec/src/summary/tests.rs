@@ -28,6 +28,7 @@ fn pipeline(aggregates: Vec<(AggSpec, Option<Expr>)>) -> Pipeline {
         params: vec![Scalar::Int(5), Scalar::Null],
         removed: Vec::new(),
         bound: Default::default(),
+        phases: None,
     }
 }
 

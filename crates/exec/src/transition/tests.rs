@@ -83,6 +83,7 @@ fn pipeline(keys: bool, pass: Option<Pass>) -> Pipeline {
         params: Vec::new(),
         removed: Vec::new(),
         bound: Default::default(),
+        phases: None,
     }
 }
 
