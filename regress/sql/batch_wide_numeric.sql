@@ -49,5 +49,30 @@ SET pgcolumnar.row_group_rows = 65536; SET pgcolumnar.vector_rows = 8192; SET pg
 SELECT fill(2001, 62000);
 SELECT counted('Threads', 'SELECT g, sum(a * b) FROM t GROUP BY g') > 1 AS threads, counted('Left to PostgreSQL', 'SELECT g, sum(a * b * c) FROM t GROUP BY g');
 SELECT all_same('SELECT g, sum(a * b * c) FROM t GROUP BY g', 'SELECT id FROM t WHERE a * b * c < 0', 'SELECT sum(c * c * c * c) FROM t', 'SELECT id FROM t WHERE a * b * c < 0 ORDER BY a * b * c, id LIMIT 20');
+-- a partitioned table, of which each member is grouped by itself
+SELECT twins($$CREATE TABLE p (LIKE t) PARTITION BY RANGE (id); CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (1000); CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (1000) TO (4000); CREATE TABLE p3 PARTITION OF p DEFAULT; INSERT INTO p SELECT * FROM t WHERE id < 5000$$);
+SELECT all_same('SELECT g, sum(a * b * c), count(*) FROM p GROUP BY g', 'SELECT sum(a * b * c), avg(c * c * c * c) FROM p', 'SELECT DISTINCT a * b * c FROM p', 'SELECT g, sum(a) FROM p WHERE a * b * c < 0 GROUP BY g', 'SELECT g, sum(a * b * c) FROM p WHERE id < 1000 GROUP BY g HAVING count(*) > 3');
+SELECT nodes('SELECT g, sum(a * b * c), count(*) FROM p GROUP BY g'), counted('Left to PostgreSQL', 'SELECT g, sum(a * b * c), count(*) FROM p GROUP BY g');
+-- Groups in files, whose parts have sums that fit and whose sums do not: none is handed out before that is known.
+SET work_mem = '64kB'; SET hash_mem_multiplier = 1;
+SELECT counted('Spilled', 'SELECT id % 40000, sum(a * 2) FROM t GROUP BY 1') > 0 AS spilled, counted('Left to PostgreSQL', 'SELECT id % 40000, sum(a * 2) FROM t GROUP BY 1') AS fits, counted('Left to PostgreSQL', 'SELECT id % 40000, sum(b * b) FROM t GROUP BY 1') AS does_not;
+SELECT all_same('SELECT id % 40000, sum(b * b) FROM t GROUP BY 1', 'SELECT id % 40000, avg(b * b), count(*) FROM t GROUP BY 1', 'SELECT id % 40000, var_pop(b) FROM t GROUP BY 1', 'SELECT id % 40000, sum(a * 2) FROM t GROUP BY 1');
+-- Passes over some of the groups each: a value of any group is met in the first.
+SELECT counted('Passes', $$SELECT id % 40000, sum(a * b), jsonb_agg(md5(id::text)) IS NULL FROM t GROUP BY 1$$) > 1 AS passes;
+SELECT same(format($$SELECT id %% 40000, sum(a * b * c), jsonb_agg(md5(id::text)) IS NULL FROM t WHERE id %% 100 <> 7 OR id = %s GROUP BY 1$$, 2007 + 7500 * x)) FROM generate_series(0, 7) x;
+RESET work_mem; RESET hash_mem_multiplier;
+-- parameters with more digits than kernels have
+SELECT all_same('SELECT count(*) FROM t WHERE a < (SELECT 1e50 + count(*) FROM t WHERE id < 0)', 'SELECT id FROM t WHERE a < (SELECT 1e50 + count(*) FROM t WHERE id < 0) AND id < 3000', 'SELECT g, sum(a) FROM t WHERE a > (SELECT -1e50 + count(*) FROM t WHERE id < 0) GROUP BY g', 'SELECT id FROM t WHERE a <> ALL (ARRAY(SELECT 1e50 + x FROM generate_series(1, 3) x)) AND id < 3000', 'SELECT count(*) FROM t WHERE a = ANY (ARRAY(SELECT 1e50 + x FROM generate_series(1, 3) x))');
+SELECT same('SELECT id FROM t WHERE a < (SELECT 1e50 + count(*) FROM t WHERE id < 0) ORDER BY a, id LIMIT 5', true), same('SELECT x, (SELECT count(*) FROM t WHERE a > x AND id < 3000) FROM unnest(ARRAY[5, 1e50, NULL, -1e45, 7]) x');
+PREPARE above(numeric) AS SELECT count(*), sum(id) FROM t WHERE a < $1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE above(1e60);
+EXECUTE above(30.5);
+EXECUTE above('NaN');
+RESET plan_cache_mode;
+-- where PostgreSQL's own plan would have workers
+SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SELECT all_same('SELECT g, sum(a * b * c) FROM t GROUP BY g', 'SELECT sum(a * b * c) FROM t', 'SELECT DISTINCT a * b * c FROM t', 'SELECT a * b * c, count(*) FROM t GROUP BY 1 HAVING count(*) > 1');
+SELECT nodes('SELECT g, sum(a * b * c) FROM t GROUP BY g');
 SET client_min_messages = warning;
 DROP SCHEMA batch_wide_numeric, batch_wide_numeric_heap CASCADE;

@@ -134,8 +134,14 @@ impl Run {
     }
 
     /// Ends the work and gives the reader back.
-    pub fn stop(self) -> Reader {
+    pub fn stop(mut self) -> Reader {
+        self.close_spills();
         self.reader
+    }
+
+    fn close_spills(&mut self) {
+        self.spills.iter_mut().flatten().for_each(Spill::close);
+        self.spills.clear();
     }
 
     /// The next block of rows, in the order of the table.
@@ -157,11 +163,13 @@ impl Run {
     /// Has all rows worked on and gives what the workers gathered; groups may also lie in [`Run::spills`]. `None` where
     /// batches cannot hold a value, if the run is replaceable.
     pub fn gather(&mut self) -> Option<Vec<State>> {
-        self.gather_states();
+        if !self.given_up {
+            self.gather_states();
+        }
         if self.given_up {
             // Threads end, and nothing of their work is kept.
             self.engine = Engine::Idle(None);
-            self.spills.clear();
+            self.close_spills();
             self.finished.clear();
             return None;
         }
@@ -330,8 +338,16 @@ impl Run {
 
     /// Raises an error, or gives the work up.
     fn fail(&mut self, error: &ExecError) {
-        if !self.replaceable || *error != ExecError::Unsupported {
+        if *error != ExecError::Unsupported {
             error::raise(&self.reader, error);
+        }
+        self.give_up();
+    }
+
+    /// Leaves the work to something else; an ERROR where nothing else does it.
+    pub fn give_up(&mut self) {
+        if !self.replaceable {
+            error::unsupported();
         }
         self.given_up = true;
     }

@@ -5,7 +5,8 @@ use super::error;
 use columnar_exec::agg::Aggregator;
 use pgrx::pg_sys;
 
-/// Files of one level of partitions. They belong to the query's resource owner, so an ERROR removes them.
+/// Files of one level of partitions. They belong to the query's resource owner, so an ERROR removes them; otherwise they are to
+/// be read or closed.
 #[derive(Debug)]
 pub struct Spill {
     context: pg_sys::MemoryContext,
@@ -65,6 +66,14 @@ impl Spill {
                 Ok(())
             })
             .unwrap_or_else(|e| error::raise_plain(&e));
+    }
+
+    /// Removes the files that were not read.
+    pub fn close(&mut self) {
+        for file in self.files.iter_mut().filter_map(Option::take) {
+            // SAFETY: the file is ours and open.
+            unsafe { pg_sys::BufFileClose(file.file) };
+        }
     }
 
     /// Reads a partition back, a piece at a time, and removes its file.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agg::{Aggregator, GroupingSet};
+use crate::agg::{Aggregator, GroupingSet, Magnitude};
 use crate::batch::{Batch, Context, External};
 use crate::column::{Column, Scalar};
 use crate::datum::{DatumColumn, DatumKind};
@@ -33,6 +33,10 @@ pub struct Pipeline {
     pub removed: Vec<AtomicU64>,
     /// Of [`Sink::TopN`]: the first key of the worst row that some worker keeps, once it keeps enough.
     pub bound: Mutex<Option<Scalar>>,
+    /// Of [`Sink::Aggregate`].
+    pub magnitude: Magnitude,
+    /// Whether filters are left to whoever takes the rows, since they have a parameter that kernels cannot hold.
+    pub unfiltered: bool,
     /// Where time is counted, if it is.
     pub phases: Option<PhaseTimes>,
 }
@@ -244,7 +248,8 @@ impl<'a> Worker<'a> {
         let watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Filter);
         let source = Decoding { source: &stored, watch: &watch };
         let mut batch = Batch::new(&source, columns, stored.rows, selection);
-        if !filtered {
+        unfiltered |= pipeline.unfiltered;
+        if !filtered && !pipeline.unfiltered {
             let before = batch.selection().cloned();
             let filters = &pipeline.filters;
             let (context, removed) = (&mut self.context, &mut self.removed);
@@ -304,6 +309,7 @@ impl<'a> Worker<'a> {
                 let context = &mut self.context;
                 let mut keys = evaluate_all(keys, &mut batch, context)?;
                 if let Some(pass) = transitions.pass {
+                    prove(&pipeline, args, conditions, transitions, &mut batch, context)?;
                     let rows = tables[0].rows_of(pass, &keys, batch.len())?;
                     if rows.is_empty() {
                         return Ok(Outcome::Done(sequence));
@@ -313,6 +319,7 @@ impl<'a> Worker<'a> {
                 }
                 let conditions = evaluate_some(conditions, &mut batch, context)?;
                 let args = evaluate_args(args, &conditions, &mut batch, context)?;
+                pipeline.magnitude.note(&args);
                 for (set, table) in sets.iter().zip(&mut *tables) {
                     set.consume(table, &keys, &args, &conditions, batch.len())?;
                 }
@@ -334,6 +341,36 @@ impl<'a> Worker<'a> {
             (sink, state) => panic!("a worker for {sink:?} has {state:?}"),
         }
     }
+}
+
+/// Meets the values that kernels cannot hold in all rows, before the groups of one of several passes are handed out: it is
+/// too late then to leave the work to others.
+fn prove(
+    pipeline: &Pipeline,
+    args: &[Option<Expr>],
+    conditions: &[Option<Expr>],
+    transitions: &Transitions,
+    batch: &mut Batch<'_>,
+    context: &mut Context<'_>,
+) -> Result<(), ExecError> {
+    let args = args.iter().map(|arg| arg.clone().filter(Expr::can_outgrow));
+    let args: Vec<_> = args.collect();
+    let calls = transitions.calls.iter().flat_map(|call| {
+        let args = call.args.iter().filter(|arg| arg.can_outgrow());
+        args.map(|arg| (call.aggregate, arg))
+    });
+    let calls: Vec<_> = calls.collect();
+    if calls.is_empty() && args.iter().all(Option::is_none) {
+        return Ok(());
+    }
+    let conditions = evaluate_some(conditions, batch, context)?;
+    pipeline.magnitude.note(&evaluate_args(&args, &conditions, batch, context)?);
+    let (conditions, calls): (Vec<_>, Vec<_>) = calls
+        .into_iter()
+        .map(|(aggregate, arg)| (conditions[aggregate].clone(), Some(arg.clone())))
+        .unzip();
+    evaluate_args(&calls, &conditions, batch, context)?;
+    Ok(())
 }
 
 fn evaluate_all(

@@ -67,7 +67,17 @@ impl Groups {
                 note_memory(node, &states);
                 let pipeline = Arc::clone(run.pipeline());
                 let _watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Merge);
+                let open = passes.are_left();
                 match Tables::new(run, states) {
+                    // Groups would be handed out before it is known whether all sums fit.
+                    Ok(mut tables)
+                        if run.replaceable
+                            && pipeline.magnitude.may_outgrow()
+                            && (open || tables.merge_later()) =>
+                    {
+                        tables.clear();
+                        None
+                    }
                     Ok(tables) => Some(tables),
                     Err(ExecError::Unsupported) if run.replaceable => None,
                     Err(e) => error::raise_plain(&e),

@@ -58,6 +58,11 @@ impl Passes {
         }
     }
 
+    /// Whether there are passes to be made.
+    pub fn are_left(&self) -> bool {
+        !self.todo.is_empty()
+    }
+
     /// The states of the next pass; `None` when all were made.
     ///
     /// # Safety

@@ -1,5 +1,6 @@
 //! What a node does, worked out from its plan when it is initialised, and started when its first row is asked for.
 
+use super::core_plan::CorePlan;
 use super::external::Evaluator;
 use super::keys::{OutputSet, grouping_sets};
 use super::methods::Kind;
@@ -14,7 +15,7 @@ use crate::exec::translate::aggregates::Aggregate;
 use crate::exec::translate::{
     ListExpr, ParamExpr, Translator, ValueType, late_elements, scalar_of,
 };
-use columnar_exec::agg::{AggSpec, Pass};
+use columnar_exec::agg::{AggSpec, Magnitude, Pass};
 use columnar_exec::datum::DatumKind;
 use columnar_exec::phases::PhaseTimes;
 use columnar_exec::pipeline::{Pipeline, Sink};
@@ -389,9 +390,14 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
         let setup = &mut inner.setup;
         let estate = (*node).css.ss.ps.state;
         let rel = (*node).rel;
-        let params: Vec<Scalar> = setup.params.iter().map(|(p, s)| param(node, p, *s)).collect();
-        let lists: Vec<_> = setup.lists.iter().map(|state| members(node, *state)).collect();
+        let params: Option<Vec<Scalar>> =
+            setup.params.iter().map(|(p, s)| param(node, p, *s)).collect();
+        let lists: Option<Vec<_>> = setup.lists.iter().map(|state| members(node, *state)).collect();
+        // A parameter may be a number with more digits than kernels have.
+        let fits = params.is_some() && lists.is_some();
+        let params = params.unwrap_or_else(|| vec![Scalar::Null; setup.params.len()]);
         let mut filters = setup.filters.clone();
+        let lists = lists.unwrap_or_else(|| vec![None; setup.lists.len()]);
         filters.iter_mut().for_each(|filter| filter.bind_lists(&lists));
         let keep = setup.wants_tid;
         let snapshot = (*estate).es_snapshot;
@@ -414,6 +420,10 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
         if let Sink::Aggregate { transitions, .. } = &mut sink {
             transitions.pass = setup.pass.take();
         }
+        let magnitude = match &sink {
+            Sink::Aggregate { sets, args, .. } => Magnitude::new(&sets[0].spec.aggregates, args),
+            _ => Magnitude::default(),
+        };
         let pipeline = Pipeline {
             kinds,
             table_columns,
@@ -422,8 +432,11 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
             params: params.clone(),
             removed: setup.filters.iter().map(|_| AtomicU64::new(0)).collect(),
             bound: Mutex::default(),
+            magnitude,
+            unfiltered: !fits,
             phases: super::state::is_timed(node).then(PhaseTimes::default),
         };
+        let filters = if fits { filters } else { Vec::new() };
         reader.set_filters(filters, params, pipeline.column_use());
         reader.set_summaries(&pipeline);
         // The evaluator lives in the node's state, as the run does, and is used by nothing else.
@@ -431,33 +444,45 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
             let external: *mut dyn External = &raw mut **external;
             &mut *external
         });
-        Run::start(reader, pipeline, external)
+        let mut run = Run::start(reader, pipeline, external);
+        let repeatable = setup.transitions.as_ref().is_none_or(|t| t.borrow().repeatable);
+        // What is volatile is not called twice.
+        run.replaceable = (*node).kind != Kind::Scan && repeatable && CorePlan::is_there(node);
+        if !fits && (*node).kind != Kind::Scan {
+            run.give_up();
+        }
+        run
     }
 }
 
-/// The members of an array; `None` for one that is NULL.
-unsafe fn members(node: *mut NodeState, state: *mut pg_sys::ExprState) -> Option<Arc<[Scalar]>> {
+/// The members of an array, `None` for one that is NULL; nothing where kernels cannot hold one.
+unsafe fn members(
+    node: *mut NodeState,
+    state: *mut pg_sys::ExprState,
+) -> Option<Option<Arc<[Scalar]>>> {
     // SAFETY: the expression was initialised with the node.
     unsafe {
         let econtext = (*node).css.ss.ps.ps_ExprContext;
         let mut is_null = false;
         let datum = pg_sys::ExecEvalExprSwitchContext(state, econtext, &raw mut is_null);
         if is_null {
-            return None;
+            return Some(None);
         }
-        let found = late_elements(datum).unwrap_or_else(|| crate::exec::error::unsupported());
-        Some(found.into())
+        late_elements(datum).map(|found| Some(found.into()))
     }
 }
 
-unsafe fn param(node: *mut NodeState, param: &ParamExpr, state: *mut pg_sys::ExprState) -> Scalar {
+/// The value of a parameter; nothing where kernels cannot hold it.
+unsafe fn param(
+    node: *mut NodeState,
+    param: &ParamExpr,
+    state: *mut pg_sys::ExprState,
+) -> Option<Scalar> {
     // SAFETY: the expression was initialised with the node.
     unsafe {
         let econtext = (*node).css.ss.ps.ps_ExprContext;
         let mut is_null = false;
         let datum = pg_sys::ExecEvalExprSwitchContext(state, econtext, &raw mut is_null);
-        scalar_of(datum, is_null, &param.value).unwrap_or_else(|| {
-            crate::exec::error::unsupported();
-        })
+        scalar_of(datum, is_null, &param.value)
     }
 }

@@ -136,9 +136,6 @@ unsafe fn start(node: *mut NodeState) {
         let inner = NodeState::inner(node);
         let run = setup::start(node);
         let run = inner.run.insert(run);
-        // What is volatile is not called twice.
-        let repeatable = inner.setup.transitions.as_ref().is_none_or(|t| t.borrow().repeatable);
-        run.replaceable = (*node).kind != Kind::Scan && repeatable && CorePlan::is_there(node);
         inner.output = match (*node).kind {
             Kind::Scan => Output::Rows(scan::Rows::new(node, inner.setup.scrolls)),
             Kind::TopN

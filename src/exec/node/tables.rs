@@ -45,8 +45,19 @@ impl Tables {
         let mut spills = core::mem::take(&mut run.spills);
         spills.resize_with(sets.len(), || None);
         let (mut sources, mut spilled) = (VecDeque::new(), Vec::new());
+        let mut failed = None;
         for (number, ((set, tables), spill)) in sets.iter().zip(tables).zip(spills).enumerate() {
-            let source = Source::new(Arc::clone(&set.spec), tables, spill, limit)?;
+            if failed.is_some() {
+                spill.into_iter().for_each(|mut spill| spill.close());
+                continue;
+            }
+            let source = match Source::new(Arc::clone(&set.spec), tables, spill, limit) {
+                Ok(source) => source,
+                Err(e) => {
+                    failed = Some(e);
+                    continue;
+                }
+            };
             run.spilled += source.spilled.iter().map(|level| level.spill.bytes).sum::<u64>();
             if source.spilled.is_empty() {
                 sources.push_back((number, source));
@@ -55,7 +66,14 @@ impl Tables {
             }
         }
         sources.extend(spilled);
-        Ok(Self { sources })
+        let mut all = Self { sources };
+        match failed {
+            None => Ok(all),
+            Some(e) => {
+                all.clear();
+                Err(e)
+            }
+        }
     }
 
     /// The next table, with the number of its set.
@@ -69,8 +87,17 @@ impl Tables {
         }
     }
 
+    /// Whether some are brought together only when they are handed out.
+    pub fn merge_later(&self) -> bool {
+        let later = |source: &Source| source.merging.is_some() || !source.spilled.is_empty();
+        self.sources.iter().any(|(_, source)| later(source))
+    }
+
     /// Lets go of what was not handed out.
     pub fn clear(&mut self) {
+        for (_, source) in &mut self.sources {
+            source.spilled.iter_mut().for_each(|level| level.spill.close());
+        }
         self.sources.clear();
     }
 }

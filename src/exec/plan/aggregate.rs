@@ -35,7 +35,10 @@ static PATH_METHODS: PathMethods = PathMethods::new(c"ColumnarAgg", plan);
 pub struct Grouping {
     /// The scan below.
     pub input: *mut pg_sys::RelOptInfo,
-    /// Distinct expressions of GROUP BY or DISTINCT.
+    /// GROUP BY or DISTINCT: sort-group clauses of that target list.
+    pub clause: *mut pg_sys::List,
+    pub tlist: *mut pg_sys::List,
+    /// Its distinct expressions.
     pub keys: Vec<*mut pg_sys::Node>,
     /// Their sort-group numbers; none where they are of no use.
     pub refs: Vec<pg_sys::Index>,
@@ -48,6 +51,17 @@ pub struct Grouping {
     pub having: *mut pg_sys::Node,
     /// Whether transition states are handed out, and groups more than once.
     pub partial: bool,
+}
+
+impl Grouping {
+    /// What core calls the step.
+    pub fn split(&self) -> pg_sys::AggSplit::Type {
+        if self.partial {
+            pg_sys::AggSplit::AGGSPLIT_INITIAL_SERIAL
+        } else {
+            pg_sys::AggSplit::AGGSPLIT_SIMPLE
+        }
+    }
 }
 
 /// Offers aggregation in batches.
@@ -146,7 +160,9 @@ unsafe fn offer(
         let one = keys.is_empty() && sets.is_null();
         let groups = if one { 1.0 } else { (*first).rows };
         let core = (*output).pathlist;
-        let grouping = Grouping { input, keys, refs, sets, core, target, having, partial: false };
+        let partial = false;
+        let grouping =
+            Grouping { input, clause, tlist, keys, refs, sets, core, target, having, partial };
         if let Some(path) = path(root, &grouping, output, groups) {
             pg_sys::add_path(output, path);
         }
@@ -238,7 +254,7 @@ pub unsafe fn path(
         (*path).methods = &raw const PATH_METHODS.0;
         (*path).custom_private = parts.to_list(grouping.having);
         let computed = &parts.items[..shape.computed_columns()];
-        let core = fallback::path(grouping.core, computed, &grouping.refs);
+        let core = fallback::path(root, grouping, parent, computed);
         (*path).custom_paths = list::of_pointers(core);
         if scans_disabled() {
             disable(&raw mut (*path).path);

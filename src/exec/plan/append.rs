@@ -256,10 +256,12 @@ unsafe fn member_path(
         .cast();
         let grouping = Grouping {
             input: rel,
+            clause: steps.clause,
+            tlist: ptr::null_mut(),
             keys: list::pointers(member.keys),
             refs: Vec::new(),
             sets: ptr::null_mut(),
-            core: ptr::null_mut(),
+            core: list::of_pointers([core]),
             target: member.grouped,
             having: ptr::null_mut(),
             partial: steps.member != pg_sys::AggSplit::AGGSPLIT_SIMPLE,

@@ -7,23 +7,27 @@
 //! Its rows are the columns that the node computes, or the TIDs of a table's first rows, so that all above stays as it is. Paths with a Gather below are not
 //! taken, since a node may be run where workers cannot be started.
 
+use super::aggregate::Grouping;
 use super::{list, make_node};
 use pgrx::pg_sys::{self, NodeTag};
 
-/// The path among core's (a list) that groups, made to give `items`, whose first are keys with those numbers; none if core's are of
-/// another kind.
+/// The path among core's that groups, made to give `items`, whose first are the keys; one that hashes or sorts the rows of
+/// the scan where core's are of another kind, none where there is none of those.
 ///
 /// # Safety
 /// The planner's nodes are alive.
 pub unsafe fn path(
-    core: *const pg_sys::List,
+    root: *mut pg_sys::PlannerInfo,
+    grouping: &Grouping,
+    output: *mut pg_sys::RelOptInfo,
     items: &[*mut pg_sys::Node],
-    refs: &[pg_sys::Index],
 ) -> Option<*mut pg_sys::Path> {
     // SAFETY: a path's tag tells its type. The path is copied, since adding another may free it.
     unsafe {
-        let paths = list::pointers::<pg_sys::Path>(core);
-        let found = paths.into_iter().find(|path| is_serial(*path, true))?;
+        let refs = &grouping.refs;
+        let paths = list::pointers::<pg_sys::Path>(grouping.core);
+        let found = paths.into_iter().find(|path| is_serial(*path, Some(grouping.split())));
+        let found = found.or_else(|| made(root, grouping, output))?;
         let copy = match (*found).type_ {
             NodeTag::T_AggPath => copied::<pg_sys::AggPath>(found),
             NodeTag::T_GroupPath => copied::<pg_sys::GroupPath>(found),
@@ -32,6 +36,49 @@ pub unsafe fn path(
         };
         retarget(copy, items, refs);
         Some(copy)
+    }
+}
+
+/// A path that groups the rows of the scan, in one process: core gives up its own where one with workers costs less.
+unsafe fn made(
+    root: *mut pg_sys::PlannerInfo,
+    grouping: &Grouping,
+    output: *mut pg_sys::RelOptInfo,
+) -> Option<*mut pg_sys::Path> {
+    // SAFETY: as the caller's.
+    unsafe {
+        if grouping.partial || !grouping.sets.is_null() {
+            return None;
+        }
+        let paths = list::pointers::<pg_sys::Path>((*grouping.input).pathlist);
+        let mut below = paths.into_iter().find(|path| is_serial(*path, None))?;
+        let clause = grouping.clause;
+        let strategy = if clause.is_null() {
+            pg_sys::AggStrategy::AGG_PLAIN
+        } else if pg_sys::grouping_is_hashable(clause) {
+            pg_sys::AggStrategy::AGG_HASHED
+        } else {
+            let keys = pg_sys::make_pathkeys_for_sortclauses(root, clause, grouping.tlist);
+            below = pg_sys::create_sort_path(root, output, below, keys, -1.0).cast();
+            pg_sys::AggStrategy::AGG_SORTED
+        };
+        let (target, none) = (grouping.target, core::ptr::null_mut());
+        let split = grouping.split();
+        let costs = pg_sys::AggClauseCosts::default();
+        let rows = (*grouping.input).rows;
+        let path = pg_sys::create_agg_path(
+            root,
+            output,
+            below,
+            target,
+            strategy,
+            split,
+            clause,
+            none,
+            &raw const costs,
+            rows,
+        );
+        Some(path.cast())
     }
 }
 
@@ -86,21 +133,21 @@ unsafe fn retarget(path: *mut pg_sys::Path, items: &[*mut pg_sys::Node], refs: &
     }
 }
 
-/// Whether a path is made of steps that one process takes; the uppermost groups.
-unsafe fn is_serial(path: *const pg_sys::Path, uppermost: bool) -> bool {
+/// Whether a path is made of steps that one process takes; the uppermost groups in the way of `split`, if one is given.
+unsafe fn is_serial(path: *const pg_sys::Path, split: Option<pg_sys::AggSplit::Type>) -> bool {
     // SAFETY: as the caller's.
     unsafe {
         let below = match (*path).type_ {
             NodeTag::T_AggPath => {
                 let aggregation = &*path.cast::<pg_sys::AggPath>();
-                if aggregation.aggsplit != pg_sys::AggSplit::AGGSPLIT_SIMPLE {
+                if aggregation.aggsplit != split.unwrap_or(pg_sys::AggSplit::AGGSPLIT_SIMPLE) {
                     return false;
                 }
                 aggregation.subpath
             }
             NodeTag::T_GroupPath => (*path.cast::<pg_sys::GroupPath>()).subpath,
             NodeTag::T_GroupingSetsPath => (*path.cast::<pg_sys::GroupingSetsPath>()).subpath,
-            _ if uppermost => return false,
+            _ if split.is_some() => return false,
             NodeTag::T_ProjectionPath => (*path.cast::<pg_sys::ProjectionPath>()).subpath,
             NodeTag::T_SortPath => (*path.cast::<pg_sys::SortPath>()).subpath,
             NodeTag::T_IncrementalSortPath => {
@@ -112,7 +159,7 @@ unsafe fn is_serial(path: *const pg_sys::Path, uppermost: bool) -> bool {
             | NodeTag::T_BitmapHeapPath => return true,
             _ => return false,
         };
-        is_serial(below, false)
+        is_serial(below, None)
     }
 }
 

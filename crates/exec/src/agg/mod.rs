@@ -18,6 +18,7 @@ mod hash;
 mod input;
 mod intern;
 mod lookup;
+mod magnitude;
 mod memory;
 mod merge;
 mod moments;
@@ -39,6 +40,7 @@ mod wire;
 mod word;
 
 pub use aggregator::Aggregator;
+pub use magnitude::Magnitude;
 pub use pass::Pass;
 pub use sets::{GroupingSet, SetPieceSink, Spilled, spill_largest};
 pub use spec::{AggKind, AggSpec, GroupSpec, KeyType, NumType, ValueType};

@@ -46,6 +46,8 @@ fn pipeline(sink: Sink) -> Arc<Pipeline> {
         params: Vec::new(),
         removed: vec![AtomicU64::new(0)],
         bound: Mutex::default(),
+        magnitude: Default::default(),
+        unfiltered: false,
         phases: None,
     })
 }

@@ -28,6 +28,8 @@ fn pipeline(aggregates: Vec<(AggSpec, Option<Expr>)>) -> Pipeline {
         params: vec![Scalar::Int(5), Scalar::Null],
         removed: Vec::new(),
         bound: Default::default(),
+        magnitude: Default::default(),
+        unfiltered: false,
         phases: None,
     }
 }

@@ -83,6 +83,8 @@ fn pipeline(keys: bool, pass: Option<Pass>) -> Pipeline {
         params: Vec::new(),
         removed: Vec::new(),
         bound: Default::default(),
+        magnitude: Default::default(),
+        unfiltered: false,
         phases: None,
     }
 }
