@@ -109,11 +109,11 @@ SELECT all_same('SELECT a, count(*), sum(c), avg(c), min(d), max(d) FROM many GR
     'SELECT a % 3, count(DISTINCT b), count(DISTINCT d) FILTER (WHERE c > 50) FROM many GROUP BY 1', 'SELECT DISTINCT b, a FROM many', 'SELECT DISTINCT d FROM many', 'SELECT a FROM many GROUP BY a HAVING max(d) > 26000', 'SELECT a, count(*) FROM many GROUP BY a ORDER BY sum(c) DESC, a LIMIT 20', 'SELECT b, sum(d) FROM many GROUP BY b ORDER BY 2, 1 OFFSET 100 LIMIT 5', 'SELECT a, b, c, d, count(*), bool_and(d > 5), bit_or(a) FROM many GROUP BY a, b, c, d',
     'SELECT max(n) FROM (SELECT b, count(*) AS n FROM many GROUP BY b) s', 'SELECT d, md5(b) FROM many GROUP BY d, md5(b)', 'SELECT g, (SELECT count(*) FROM (SELECT a FROM many WHERE d > g * 5000 GROUP BY a) s) FROM generate_series(1, 3) g', 'SELECT a, variance(c), avg(d), min(b COLLATE "C") FROM many GROUP BY a');
 SELECT same('SELECT count(*) FROM (SELECT a FROM many GROUP BY a LIMIT 10) s');
--- what spilled is given back where a plan ends early or fails
-BEGIN; DECLARE c CURSOR FOR SELECT d, b, count(*) FROM many GROUP BY d, b; MOVE 5 IN c; COMMIT;
-BEGIN; DECLARE c CURSOR FOR SELECT d, b, count(*) FROM many GROUP BY d, b; MOVE 5 IN c; CLOSE c; SAVEPOINT s; DECLARE c CURSOR FOR SELECT d, b, 1 / (d - 25000) FROM many GROUP BY d, b; MOVE ALL IN c; ROLLBACK TO s; COMMIT;
-DO $$ DECLARE r record; BEGIN FOR r IN SELECT d, b, count(*) FROM many GROUP BY d, b LOOP EXIT; END LOOP; END $$;
-SELECT count(*) FROM (SELECT d, b FROM many GROUP BY d, b LIMIT 10) s;
+-- what spilled is given back where a plan ends early or fails, and the server has nothing to warn of
+BEGIN; DECLARE c CURSOR FOR SELECT b, a, count(*), stddev(d) FROM many GROUP BY b, a; MOVE 5 IN c; COMMIT;
+BEGIN; DECLARE c CURSOR FOR SELECT b, a, count(*), stddev(d) FROM many GROUP BY b, a; MOVE 5 IN c; CLOSE c; SAVEPOINT s; DECLARE c CURSOR FOR SELECT b, a, stddev(d), 1 / (max(d) - 25000) FROM many GROUP BY b, a; MOVE ALL IN c; ROLLBACK TO s; COMMIT;
+DO $$ DECLARE r record; BEGIN FOR r IN SELECT b, a, count(*), stddev(d) FROM many GROUP BY b, a LOOP EXIT; END LOOP; END $$;
+SELECT count(*) FROM (SELECT b, a, stddev(d) FROM many GROUP BY b, a LIMIT 10) s;
 SELECT count(*) FROM pg_ls_tmpdir() WHERE name LIKE 'pgsql_tmp' || pg_backend_pid() || '.%';
 RESET work_mem; RESET hash_mem_multiplier;
 
