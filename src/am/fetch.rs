@@ -94,7 +94,7 @@ pub unsafe fn fetch(
         if let RowAddress::Page(physical) = tid::address(rel, &*tid) {
             let block = tid::block_of(&physical);
             if block >= (*fetch).blocks {
-                (*fetch).blocks = blocks(rel);
+                (*fetch).blocks = storage::size::blocks(rel);
             }
             if block < (*fetch).blocks {
                 let continued = *call_again;
@@ -330,11 +330,6 @@ unsafe fn lock_predicate(
     }
 }
 
-unsafe fn blocks(rel: pg_sys::Relation) -> u32 {
-    // SAFETY: the relation is open.
-    unsafe { pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM) }
-}
-
 /// Whether a physical block is a row page now.
 ///
 /// # Safety
@@ -355,7 +350,7 @@ pub unsafe fn is_row_page(rel: pg_sys::Relation, block: u32) -> bool {
 pub unsafe fn pin_row_page(rel: pg_sys::Relation, block: u32) -> Option<pg_sys::Buffer> {
     // SAFETY: the page is share-locked while its special space is read.
     unsafe {
-        if block >= blocks(rel) {
+        if !storage::size::has_block(rel, block) {
             return None;
         }
         let buffer = pg_sys::ReadBuffer(rel, block);

@@ -14,7 +14,7 @@
 use super::head;
 use crate::am::scan::pages::STUB_FLAG;
 use crate::am::storage::page::{self, PAYLOAD, PageKind};
-use crate::am::storage::{extent, vm, wal};
+use crate::am::storage::{extent, size, vm, wal};
 use crate::am::{heap, relation_name, tid};
 use crate::ports;
 use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
@@ -119,7 +119,7 @@ impl Marks {
             unsafe {
                 // A page that was read before needs no check. A chain is not longer than the file.
                 if self.last_read == 0 {
-                    let blocks = blocks_of(rel);
+                    let blocks = size::blocks(rel);
                     seen += 1;
                     if block >= blocks || seen > blocks {
                         damaged(rel, group, block);
@@ -132,7 +132,7 @@ impl Marks {
                 let mut sound = stored as usize <= PER_PAGE && stored >= self.last_read;
                 if sound && stored > self.last_read {
                     // Taken under the page's lock: whoever appended a mark had its stub's page before.
-                    let blocks = blocks_of(rel);
+                    let blocks = size::blocks(rel);
                     for i in self.last_read..stored {
                         let mark = mark_at(header, i as usize).read();
                         sound &= mark.row < rows && mark.is_sound(blocks);
@@ -155,11 +155,6 @@ impl Marks {
             }
         }
     }
-}
-
-unsafe fn blocks_of(rel: pg_sys::Relation) -> u32 {
-    // SAFETY: the relation is open.
-    unsafe { pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM) }
 }
 
 /// Raises the ERROR for a marks page whose contents cannot be.

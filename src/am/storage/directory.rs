@@ -5,6 +5,7 @@
 //! are serialised by the metapage's exclusive lock, which is always taken before that of a directory page.
 
 use super::page::{self, PAYLOAD, PageKind};
+use super::size;
 use crate::am::tid::{PageMap, ROWS_PER_BLOCK};
 use crate::ports;
 use pgrx::{PgLogLevel, PgSqlErrorCode, ereport, pg_sys};
@@ -204,8 +205,7 @@ unsafe fn read_buffer(rel: pg_sys::Relation, block: u32, mode: u32) -> pg_sys::B
 unsafe fn lock_metapage(rel: pg_sys::Relation) -> Option<pg_sys::Buffer> {
     // SAFETY: as the callers'.
     unsafe {
-        let blocks = pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM);
-        if blocks == 0 {
+        if !size::has_block(rel, 0) {
             return None;
         }
         let buffer = read_buffer(rel, 0, pg_sys::BUFFER_LOCK_SHARE);

@@ -28,7 +28,7 @@ pub unsafe fn ensure(rel: pg_sys::Relation) {
 pub unsafe fn exists(rel: pg_sys::Relation) -> bool {
     // SAFETY: the page is share-locked while it is looked at.
     unsafe {
-        if pg_sys::RelationGetNumberOfBlocksInFork(rel, pg_sys::ForkNumber::MAIN_FORKNUM) == 0 {
+        if !super::size::has_block(rel, 0) {
             return false;
         }
         let buffer = pg_sys::ReadBuffer(rel, 0);

@@ -13,5 +13,6 @@ pub mod extent;
 pub mod metapage;
 pub mod page;
 pub mod page_stream;
+pub mod size;
 pub mod vm;
 pub mod wal;
