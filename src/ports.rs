@@ -437,6 +437,24 @@ pub unsafe fn processed_groupClause(root: *const pg_sys::PlannerInfo) -> *mut pg
     }
 }
 
+/// `processed_distinctClause`: DISTINCT, from PostgreSQL 16 on without keys that others make redundant.
+///
+/// # Safety
+/// `root` is alive.
+pub unsafe fn processed_distinctClause(root: *const pg_sys::PlannerInfo) -> *mut pg_sys::List {
+    // SAFETY: as the caller's.
+    unsafe {
+        #[cfg(feature = "pg15")]
+        {
+            (*(*root).parse).distinctClause
+        }
+        #[cfg(not(feature = "pg15"))]
+        {
+            (*root).processed_distinctClause
+        }
+    }
+}
+
 /// Marks a path as of a disabled kind.
 ///
 /// # Safety

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::exec::node;
 use crate::exec::translate::Translator;
+use crate::ports;
 use pgrx::pg_sys;
 
 /// What a path carries to its plan.
@@ -35,10 +36,10 @@ static PATH_METHODS: PathMethods = PathMethods::new(c"ColumnarAgg", plan);
 pub struct Grouping {
     /// The scan below.
     pub input: *mut pg_sys::RelOptInfo,
-    /// GROUP BY or DISTINCT: sort-group clauses of that target list.
-    pub clause: *mut pg_sys::List,
+    /// GROUP BY or DISTINCT without what is redundant: sort-group clauses of that target list.
+    pub processed: *mut pg_sys::List,
     pub tlist: *mut pg_sys::List,
-    /// Its distinct expressions.
+    /// The distinct expressions of the whole clause.
     pub keys: Vec<*mut pg_sys::Node>,
     /// Their sort-group numbers; none where they are of no use.
     pub refs: Vec<pg_sys::Index>,
@@ -84,7 +85,8 @@ pub unsafe fn add_group_path(
         // Of a partition, these are its own.
         let (having, tlist) = ((*extra).havingQual, (*extra).targetList);
         let sets = (*parse).groupingSets;
-        let by = By { clause: (*parse).groupClause, tlist, sets };
+        let (clause, processed) = ((*parse).groupClause, ports::processed_groupClause(root));
+        let by = By { clause, processed, tlist, sets };
         offer(root, input, output, by, having);
         if sets.is_null() {
             append::add_group_path(root, input, output, &*extra);
@@ -112,7 +114,9 @@ pub unsafe fn add_distinct_path(
             && (*parse).groupingSets.is_null();
         if plain {
             let sets = core::ptr::null_mut();
-            let by = By { clause: (*parse).distinctClause, tlist: (*root).processed_tlist, sets };
+            let clause = (*parse).distinctClause;
+            let processed = ports::processed_distinctClause(root);
+            let by = By { clause, processed, tlist: (*root).processed_tlist, sets };
             offer(root, input, output, by, core::ptr::null_mut());
             append::add_distinct_path(root, input, output);
         }
@@ -123,6 +127,8 @@ pub unsafe fn add_distinct_path(
 #[derive(Clone, Copy)]
 struct By {
     clause: *mut pg_sys::List,
+    /// Those of them that the rows below are labelled with.
+    processed: *mut pg_sys::List,
     tlist: *mut pg_sys::List,
     sets: *mut pg_sys::List,
 }
@@ -141,7 +147,7 @@ unsafe fn offer(
         if !is_table(input) {
             return;
         }
-        let By { clause, tlist, sets } = by;
+        let By { clause, processed, tlist, sets } = by;
         let keys = keys(clause, tlist);
         let clauses = list::pointers::<pg_sys::SortGroupClause>(clause);
         if !sets.is_null() && !sets::are_told_apart(&keys, clauses.len()) {
@@ -162,7 +168,7 @@ unsafe fn offer(
         let core = (*output).pathlist;
         let partial = false;
         let grouping =
-            Grouping { input, clause, tlist, keys, refs, sets, core, target, having, partial };
+            Grouping { input, processed, tlist, keys, refs, sets, core, target, having, partial };
         if let Some(path) = path(root, &grouping, output, groups) {
             pg_sys::add_path(output, path);
         }

@@ -256,7 +256,7 @@ unsafe fn member_path(
         .cast();
         let grouping = Grouping {
             input: rel,
-            clause: steps.clause,
+            processed: steps.clause,
             tlist: ptr::null_mut(),
             keys: list::pointers(member.keys),
             refs: Vec::new(),

@@ -52,9 +52,12 @@ unsafe fn made(
         }
         let paths = list::pointers::<pg_sys::Path>((*grouping.input).pathlist);
         let mut below = paths.into_iter().find(|path| is_serial(*path, None))?;
-        let clause = grouping.clause;
-        let strategy = if clause.is_null() {
+        let clause = grouping.processed;
+        let strategy = if grouping.keys.is_empty() {
             pg_sys::AggStrategy::AGG_PLAIN
+        } else if clause.is_null() {
+            // All rows are one group, if there is a row.
+            pg_sys::AggStrategy::AGG_SORTED
         } else if pg_sys::grouping_is_hashable(clause) {
             pg_sys::AggStrategy::AGG_HASHED
         } else {
