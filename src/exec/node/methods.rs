@@ -1,14 +1,15 @@
 //! The callbacks that the executor calls, and their registration.
 //!
-//! The server knows methods by their name when it reads a plan in a parallel worker. Another extension in the same server
-//! has a node called ColumnarScan too; names are therefore looked up when the first plan is made, and one that is taken
-//! gets a prefix. A worker registers what it may be handed, see [`note_use`].
+//! The server knows methods by their name when it reads a plan in a parallel worker, and only there. Another extension in the
+//! same server has a node called ColumnarScan too, and may be loaded at any time. So a backend registers nothing; a node whose
+//! name is taken gets a prefix; and a worker, which loads the libraries of its leader, registers what it may be handed, see
+//! [`note_use`].
 
 use super::state::NodeState;
 use super::{explain, parallel, state};
+use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_void};
 use pgrx::pg_sys;
-use std::sync::OnceLock;
 
 /// Which node a plan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,12 +19,15 @@ pub enum Kind {
     TopN,
 }
 
-struct ScanMethods(pg_sys::CustomScanMethods);
+/// A kind of node as the server knows it: under a name, or under another where something else has that name.
+struct ScanMethods {
+    methods: UnsafeCell<pg_sys::CustomScanMethods>,
+    name: &'static CStr,
+    other: &'static CStr,
+}
 
-// SAFETY: constant once made; it holds a name and a function.
+// SAFETY: names and functions; the name in use is changed by the backend's own thread, which alone reads it.
 unsafe impl Sync for ScanMethods {}
-// SAFETY: as above.
-unsafe impl Send for ScanMethods {}
 
 struct ExecMethods(pg_sys::CustomExecMethods);
 
@@ -46,30 +50,60 @@ static EXEC: ExecMethods = ExecMethods(pg_sys::CustomExecMethods {
     ExplainCustomScan: Some(explain_node),
 });
 
-static SCAN: OnceLock<ScanMethods> = OnceLock::new();
-static AGGREGATE: OnceLock<ScanMethods> = OnceLock::new();
-static TOP: OnceLock<ScanMethods> = OnceLock::new();
+static SCAN: ScanMethods = ScanMethods::new(c"ColumnarScan", c"PgcolumnarScan", create_scan);
+static AGGREGATE: ScanMethods =
+    ScanMethods::new(c"ColumnarAgg", c"PgcolumnarAgg", create_aggregate);
+static TOP: ScanMethods = ScanMethods::new(c"ColumnarTopN", c"PgcolumnarTopN", create_top);
+static ALL: [&ScanMethods; 3] = [&SCAN, &AGGREGATE, &TOP];
 
 /// Methods of ColumnarScan.
 pub fn scan_methods() -> *const pg_sys::CustomScanMethods {
-    registered(&SCAN, c"ColumnarScan", c"PgcolumnarScan", create_scan)
+    SCAN.settled()
 }
 
 /// Methods of ColumnarAgg.
 pub fn aggregate_methods() -> *const pg_sys::CustomScanMethods {
-    registered(&AGGREGATE, c"ColumnarAgg", c"PgcolumnarAgg", create_aggregate)
+    AGGREGATE.settled()
 }
 
 /// Methods of ColumnarTopN.
 pub fn top_methods() -> *const pg_sys::CustomScanMethods {
-    registered(&TOP, c"ColumnarTopN", c"PgcolumnarTopN", create_top)
+    TOP.settled()
+}
+
+impl ScanMethods {
+    const fn new(
+        name: &'static CStr,
+        other: &'static CStr,
+        create: unsafe extern "C-unwind" fn(*mut pg_sys::CustomScan) -> *mut pg_sys::Node,
+    ) -> Self {
+        let methods = pg_sys::CustomScanMethods {
+            CustomName: name.as_ptr(),
+            CreateCustomScanState: Some(create),
+        };
+        Self { methods: UnsafeCell::new(methods), name, other }
+    }
+
+    /// The methods, under a name that nothing else has by now.
+    fn settled(&'static self) -> *const pg_sys::CustomScanMethods {
+        let methods = self.methods.get();
+        // SAFETY: called on the backend's own thread.
+        unsafe {
+            let known = pg_sys::GetCustomScanMethods(self.name.as_ptr(), true);
+            if !known.is_null() && !core::ptr::eq(known, methods) {
+                (*methods).CustomName = self.other.as_ptr();
+            }
+        }
+        methods
+    }
 }
 
 /// Registers all methods, in a parallel worker that is handed a plan with them.
 fn register_all() {
-    scan_methods();
-    aggregate_methods();
-    top_methods();
+    for methods in ALL {
+        // SAFETY: the methods live as long as the process, which does this once.
+        unsafe { pg_sys::RegisterCustomScanMethods(methods.settled()) };
+    }
 }
 
 /// On in sessions that run batch nodes. The server hands settings to parallel workers after it has loaded their libraries
@@ -98,8 +132,12 @@ pub fn define_setting() {
     }
 }
 
-/// Tells parallel workers of this session about batch nodes.
+/// Tells parallel workers of this session about batch nodes. The names that a plan is handed to them with are those that are
+/// free now.
 pub fn note_use() {
+    for methods in ALL {
+        methods.settled();
+    }
     // SAFETY: reads a variable of this backend; sets a setting outside of parallel mode.
     unsafe {
         if IN_USE || pg_sys::ParallelWorkerNumber >= 0 || pg_sys::IsInParallelMode() {
@@ -111,30 +149,6 @@ pub fn note_use() {
             pg_sys::GucContext::PGC_USERSET,
             pg_sys::GucSource::PGC_S_SESSION,
         );
-    }
-}
-
-fn registered(
-    cell: &'static OnceLock<ScanMethods>,
-    name: &'static CStr,
-    other: &'static CStr,
-    create: unsafe extern "C-unwind" fn(*mut pg_sys::CustomScan) -> *mut pg_sys::Node,
-) -> *const pg_sys::CustomScanMethods {
-    if let Some(known) = cell.get() {
-        return &raw const known.0;
-    }
-    // SAFETY: looks names up; the methods registered live as long as the process.
-    unsafe {
-        let taken = !pg_sys::GetCustomScanMethods(name.as_ptr(), true).is_null();
-        let name = if taken { other } else { name };
-        let methods = cell.get_or_init(|| {
-            ScanMethods(pg_sys::CustomScanMethods {
-                CustomName: name.as_ptr(),
-                CreateCustomScanState: Some(create),
-            })
-        });
-        pg_sys::RegisterCustomScanMethods(&raw const methods.0);
-        &raw const methods.0
     }
 }
 
