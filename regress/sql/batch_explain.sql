@@ -47,5 +47,35 @@ SET pgcolumnar.max_threads = 0;
 WITH node AS MATERIALIZED (SELECT explain_c_node('SELECT count(*) FROM explain_c a JOIN generate_series(1, 5) b ON a.k % 7 = b', 'TIMING ON') AS n)
 SELECT n->>'Parallel Aware' AS parallel, key, value::float > 0 AS positive FROM node, jsonb_each_text(n->'Phase Times')
 WHERE key IN ('Read Time', 'Decode Time', 'Output Time') ORDER BY key;
-DROP TABLE explain_c;
-DROP FUNCTION explain_c_lines, explain_c_node;
+-- VERBOSE names what keeps a step out of batches, on the scan below it, and is silent where nothing does.
+RESET ALL;
+CREATE FUNCTION explain_c_reasons(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text; found text[] := '{}';
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
+    IF line ~ 'Not In Batches: ' THEN
+      found := found || substring(line FROM 'Not In Batches: (.*)');
+    END IF;
+  END LOOP;
+  RETURN array_to_string(ARRAY(SELECT DISTINCT f FROM unnest(found) f), '; ');
+END $$;
+CREATE TABLE explain_p (k int, t text, v bigint) PARTITION BY RANGE (k);
+CREATE TABLE explain_p1 PARTITION OF explain_p FOR VALUES FROM (0) TO (100000) USING pgcolumnar;
+CREATE TABLE explain_p2 PARTITION OF explain_p DEFAULT USING pgcolumnar;
+INSERT INTO explain_p SELECT * FROM explain_c;
+ANALYZE explain_c, explain_p;
+SELECT q, explain_c_reasons(q) FROM unnest(ARRAY[
+  'SELECT t, sum(v) FROM explain_c GROUP BY t',
+  'SELECT a.t, count(*) FROM explain_c a JOIN explain_c b USING (k) GROUP BY a.t',
+  'SELECT DISTINCT a.t FROM explain_c a JOIN explain_c b USING (k)',
+  'SELECT t, generate_series(1, 2), count(*) FROM explain_c GROUP BY t',
+  'SELECT t, v, count(*) FROM explain_p GROUP BY GROUPING SETS ((t), (v))',
+  'SELECT k FROM explain_c ORDER BY v LIMIT 5',
+  'SELECT k FROM explain_c ORDER BY v LIMIT 5 FOR UPDATE',
+  'SELECT k FROM explain_c ORDER BY v FETCH FIRST 5 ROWS WITH TIES',
+  'SELECT k FROM explain_c ORDER BY v LIMIT (SELECT 3)',
+  'SELECT k FROM explain_c ORDER BY v LIMIT 1000000',
+  'SELECT k FROM explain_c WHERE random() < 2 ORDER BY v LIMIT 5',
+  'SELECT t, count(*) FROM explain_c GROUP BY t ORDER BY 2 LIMIT (SELECT 3)']) q;
+DROP TABLE explain_c, explain_p;
+DROP FUNCTION explain_c_lines, explain_c_node, explain_c_reasons;

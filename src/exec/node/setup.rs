@@ -8,7 +8,7 @@ use super::state::NodeState;
 use super::transition::{self, Shared};
 use crate::am::group::types::attributes;
 use crate::exec::plan::shape::Shape;
-use crate::exec::plan::{list, walk};
+use crate::exec::plan::{list, reasons, walk};
 use crate::exec::run::Run;
 use crate::exec::source::{Reader, Request};
 use crate::exec::translate::aggregates::Aggregate;
@@ -151,7 +151,9 @@ impl Setup {
         // SAFETY: as `new`.
         unsafe {
             let mut setup = Self::empty(Sink::Rows(Vec::new()));
-            let barrier = list::integers((*plan).custom_private).first() == Some(&1);
+            let private = list::pointers::<pg_sys::List>((*plan).custom_private);
+            let barrier = list::integers(private[0]).first() == Some(&1);
+            setup.reasons = reasons::texts(private[1]);
             let planstate = &raw mut (*node).css.ss.ps;
             setup.whole_filter = (*planstate).qual;
             let mut rest = Vec::new();
@@ -219,7 +221,8 @@ impl Setup {
     ) -> Self {
         // SAFETY: as `new`.
         unsafe {
-            let shape = Shape::decode(&list::integers((*plan).custom_private));
+            let private = list::pointers::<pg_sys::List>((*plan).custom_private);
+            let shape = Shape::decode(&list::integers(private[0]));
             let Some(top) = &shape.top else { panic!("a plan for ORDER BY has no sort keys") };
             let keys: Vec<_> = list::pointers::<pg_sys::Node>((*plan).custom_exprs)
                 .into_iter()
@@ -262,7 +265,8 @@ impl Setup {
     unsafe fn aggregate(plan: *mut pg_sys::CustomScan, translator: &mut Translator) -> Self {
         // SAFETY: as `new`.
         unsafe {
-            let shape = Shape::decode(&list::integers((*plan).custom_private));
+            let private = list::pointers::<pg_sys::List>((*plan).custom_private);
+            let shape = Shape::decode(&list::integers(private[0]));
             let items: Vec<*mut pg_sys::Node> =
                 list::pointers::<pg_sys::TargetEntry>((*plan).custom_scan_tlist)
                     .into_iter()
@@ -296,7 +300,8 @@ impl Setup {
             };
             let mut setup = Self::empty(sink);
             let folded = aggregates.iter().filter_map(|aggregate| aggregate.call.as_ref());
-            setup.reasons = folded.map(|call| call.reason.to_string()).collect();
+            setup.reasons = reasons::texts(private[1]);
+            setup.reasons.extend(folded.map(|call| call.reason.to_string()));
             for filter in filters {
                 let typed = translator.filter_or_external(*filter).unwrap_or_else(|e| changed(&e));
                 setup.filters.push(typed.expr);

@@ -9,6 +9,7 @@
 //! filter, key or aggregate that is not translated, and transition functions with grouping sets.
 
 use super::plan_callback;
+use super::reasons::{self, Step};
 use super::sets::{self, Sets};
 use super::shape::Shape;
 use super::transition::Calls;
@@ -17,6 +18,7 @@ use super::{
     scans_disabled, walk,
 };
 use crate::exec::node;
+use crate::exec::translate::Refusal;
 use crate::exec::translate::Translator;
 use crate::ports;
 use pgrx::pg_sys;
@@ -79,18 +81,19 @@ pub unsafe fn add_group_path(
     unsafe {
         let parse = (*root).parse;
         let extra = extra.cast::<pg_sys::GroupPathExtraData>();
-        if (*parse).hasTargetSRFs || extra.is_null() {
+        if extra.is_null() {
             return;
+        }
+        if (*parse).hasTargetSRFs {
+            return reasons::note(root, input, Step::Grouping, &Refusal::SetReturning);
         }
         // Of a partition, these are its own.
         let (having, tlist) = ((*extra).havingQual, (*extra).targetList);
         let sets = (*parse).groupingSets;
         let (clause, processed) = ((*parse).groupClause, ports::processed_groupClause(root));
         let by = By { clause, processed, tlist, sets };
-        offer(root, input, output, by, having);
-        if sets.is_null() {
-            append::add_group_path(root, input, output, &*extra);
-        }
+        offer(root, input, output, by, having, Step::Grouping);
+        append::add_group_path(root, input, output, &*extra);
     }
 }
 
@@ -117,8 +120,11 @@ pub unsafe fn add_distinct_path(
             let clause = (*parse).distinctClause;
             let processed = ports::processed_distinctClause(root);
             let by = By { clause, processed, tlist: (*root).processed_tlist, sets };
-            offer(root, input, output, by, core::ptr::null_mut());
+            offer(root, input, output, by, core::ptr::null_mut(), Step::Distinct);
             append::add_distinct_path(root, input, output);
+        } else {
+            let why = Refusal::Shape("above another step, or with ON");
+            reasons::note(root, input, Step::Distinct, &why);
         }
     }
 }
@@ -139,19 +145,21 @@ unsafe fn offer(
     output: *mut pg_sys::RelOptInfo,
     by: By,
     having: *mut pg_sys::Node,
+    step: Step,
 ) {
     // SAFETY: the planner's nodes are alive.
     unsafe {
         let first = list::pointers::<pg_sys::Path>((*output).pathlist).first().copied();
         let Some(first) = first else { return };
         if !is_table(input) {
-            return;
+            return reasons::note(root, input, step, &Refusal::Shape("above a join"));
         }
         let By { clause, processed, tlist, sets } = by;
         let keys = keys(clause, tlist);
         let clauses = list::pointers::<pg_sys::SortGroupClause>(clause);
         if !sets.is_null() && !sets::are_told_apart(&keys, clauses.len()) {
-            return;
+            let why = Refusal::Shape("an expression twice, or a constant, among the keys of sets");
+            return reasons::note(root, input, step, &why);
         }
         let number = |key: &*mut pg_sys::Node| {
             let is_it = |clause: &&*mut pg_sys::SortGroupClause| {
@@ -169,8 +177,10 @@ unsafe fn offer(
         let partial = false;
         let grouping =
             Grouping { input, processed, tlist, keys, refs, sets, core, target, having, partial };
-        if let Some(path) = path(root, &grouping, output, groups) {
-            pg_sys::add_path(output, path);
+        match path(root, &grouping, output, groups) {
+            Ok(Some(path)) => pg_sys::add_path(output, path),
+            Ok(None) => {}
+            Err(why) => reasons::note(root, input, step, &why),
         }
     }
 }
@@ -222,7 +232,7 @@ pub unsafe fn keys(clause: *mut pg_sys::List, tlist: *mut pg_sys::List) -> Vec<*
     }
 }
 
-/// A path of a ColumnarAgg; `None` where the input is no table of the access method or something is not translated.
+/// A path of a ColumnarAgg, or why there is none; neither where the input is no table of the access method.
 ///
 /// # Safety
 /// The planner's nodes are alive.
@@ -231,11 +241,11 @@ pub unsafe fn path(
     grouping: &Grouping,
     parent: *mut pg_sys::RelOptInfo,
     groups: f64,
-) -> Option<*mut pg_sys::Path> {
+) -> Result<Option<*mut pg_sys::Path>, Refusal> {
     // SAFETY: as the caller's.
     unsafe {
         let input = grouping.input;
-        let table = open_table(input, rte_of(root, input))?;
+        let Some(table) = open_table(input, rte_of(root, input)) else { return Ok(None) };
         let parts = collect(root, grouping, table);
         let size = cost::Table::of(table, input);
         close_table(table);
@@ -247,7 +257,9 @@ pub unsafe fn path(
                 .map(|keys| cost::group((*input).rows, keys, shape.aggregates))
                 .sum::<f64>();
         let scan = if calls.allow_threads() { size.on_threads(scan) } else { scan };
-        let calling = calls.cost((*input).rows, groups, shape.keys, scan)?;
+        let calling = calls
+            .cost((*input).rows, groups, shape.keys, scan)
+            .ok_or(Refusal::Shape("states of volatile functions may outgrow memory"))?;
         let total = scan + calling + cost::emit(groups);
         let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
         (*path).path.pathtype = pg_sys::NodeTag::T_CustomScan;
@@ -265,37 +277,40 @@ pub unsafe fn path(
         if scans_disabled() {
             disable(&raw mut (*path).path);
         }
-        Some(path.cast())
+        Ok(Some(path.cast()))
     }
 }
 
-/// Keys, aggregates and filters, how many columns they read, and what is left to transition functions; `None` where one is not translated.
+/// Keys, aggregates and filters, how many columns they read, and what is left to transition functions; or what is not
+/// translated.
 unsafe fn collect(
     root: *mut pg_sys::PlannerInfo,
     grouping: &Grouping,
     table: pg_sys::Relation,
-) -> Option<(Parts, usize, Calls)> {
+) -> Result<(Parts, usize, Calls), Refusal> {
     // SAFETY: the planner's nodes are alive.
     unsafe {
         let Grouping { input, keys, target, having, partial, .. } = grouping;
         let mut translator = Translator::new((**input).relid as i32, (*table).rd_att);
         for key in keys {
-            translator.expression_or_external(*key).ok()?.key().ok()?;
+            translator.expression_or_external(*key)?.key()?;
         }
-        let (folds, calls) = group_calls(*target, *having, keys)?;
-        let Sets { sets, groupings } = Sets::new(grouping.sets, &calls, &grouping.refs)?;
+        let (folds, calls) = group_calls(*target, *having, keys)
+            .ok_or(Refusal::Shape("an expression that is not made of keys and aggregates"))?;
+        let Sets { sets, groupings } = Sets::new(grouping.sets, &calls, &grouping.refs)
+            .ok_or(Refusal::Shape("more than 64 grouping sets"))?;
         let mut left = Calls::default();
         for fold in &folds {
-            if translator.aggregate(fold.cast()).ok()?.call.is_some() {
+            if translator.aggregate(fold.cast())?.call.is_some() {
                 if !grouping.sets.is_null() {
-                    return None;
+                    return Err(Refusal::Shape("a transition function with grouping sets"));
                 }
                 left.add(root, fold.cast());
             }
         }
         let filters = filters(root, *input);
         for filter in &filters {
-            translator.filter_or_external(*filter).ok()?;
+            translator.filter_or_external(*filter)?;
         }
         let shape = Shape {
             keys: keys.len(),
@@ -309,7 +324,7 @@ unsafe fn collect(
         left.externals = !translator.externals.is_empty();
         let columns = translator.columns.len();
         let items = keys.iter().copied().chain(calls).chain(folds).chain(filters).collect();
-        Some((Parts { relid: (**input).relid, items, shape }, columns, left))
+        Ok((Parts { relid: (**input).relid, items, shape }, columns, left))
     }
 }
 
@@ -386,7 +401,8 @@ impl Parts {
             shape.extend(self.shape.encode());
             let items = list::of_pointers(self.items.iter().copied());
             let shape = list::of_integers(shape);
-            list::of_pointers::<pg_sys::List>([items, shape, having.cast()])
+            let reasons = core::ptr::null_mut();
+            list::of_pointers::<pg_sys::List>([items, shape, having.cast(), reasons])
         }
     }
 
@@ -469,7 +485,9 @@ pub unsafe fn make_plan(
         let is_column = |item: &&*mut pg_sys::Node| (***item).type_ == pg_sys::NodeTag::T_Var;
         let searched = parts.items.iter().filter(|item| !is_column(item));
         (*scan).custom_exprs = list::of_pointers(searched.map(copy));
-        (*scan).custom_private = list::of_integers(parts.shape.encode());
+        let reasons = list::pointers::<pg_sys::List>((*path).custom_private)[3];
+        let shape = list::of_integers(parts.shape.encode());
+        (*scan).custom_private = list::of_pointers([shape, reasons]);
         scan.cast()
     }
 }

@@ -16,7 +16,9 @@
 //! keys that are not hashed, members of UNION ALL, and trees without a member that a ColumnarAgg takes.
 
 use super::aggregate::{self, Grouping};
+use super::reasons::{self, Step};
 use super::{list, make_node, rte_of};
+use crate::exec::translate::Refusal;
 use crate::ports;
 use core::ptr;
 use pgrx::pg_sys;
@@ -30,6 +32,8 @@ struct Steps {
     whole_costs: pg_sys::AggClauseCosts,
     /// What rows are hashed by.
     clause: *mut pg_sys::List,
+    /// What they are together.
+    step: Step,
 }
 
 /// A relation of the tree, and what it is asked for in its own columns.
@@ -60,8 +64,16 @@ pub unsafe fn add_group_path(
         let hashed = !(*parse).groupClause.is_null();
         let usable = flags & pg_sys::GROUPING_CAN_PARTIAL_AGG != 0
             && (!hashed || flags & pg_sys::GROUPING_CAN_USE_HASH != 0);
-        if !usable || !is_tree(root, input) {
+        if !is_tree(root, input) {
             return;
+        }
+        if !(*parse).groupingSets.is_null() {
+            let why = "grouping sets over several tables";
+            return reasons::note(root, input, Step::Grouping, &Refusal::Shape(why));
+        }
+        if !usable {
+            let why = "keys that are not hashed, or aggregates of which parts do not combine";
+            return reasons::note(root, input, Step::Grouping, &Refusal::Shape(why));
         }
         let having = extra.havingQual;
         let keys = aggregate::keys((*parse).groupClause, extra.targetList);
@@ -94,6 +106,7 @@ pub unsafe fn add_group_path(
             member_costs: costs(member),
             whole_costs: costs(whole),
             clause: ports::processed_groupClause(root),
+            step: Step::Grouping,
         };
         let scanned = (*input).reltarget;
         let all = Member { rel: input, scanned, grouped, keys: list::of_pointers(keys) };
@@ -122,8 +135,14 @@ pub unsafe fn add_distinct_path(
             return;
         }
         let (simple, none) = (pg_sys::AggSplit::AGGSPLIT_SIMPLE, pg_sys::AggClauseCosts::default());
-        let steps =
-            Steps { member: simple, whole: simple, member_costs: none, whole_costs: none, clause };
+        let steps = Steps {
+            member: simple,
+            whole: simple,
+            member_costs: none,
+            whole_costs: none,
+            clause,
+            step: Step::Distinct,
+        };
         let keys = list::of_pointers(keys);
         let all = Member { rel: input, scanned: grouped, grouped, keys };
         offer(root, &all, &steps, output, grouped, ptr::null_mut());
@@ -266,7 +285,14 @@ unsafe fn member_path(
             having: ptr::null_mut(),
             partial: steps.member != pg_sys::AggSplit::AGGSPLIT_SIMPLE,
         };
-        let Some(ours) = aggregate::path(root, &grouping, rel, groups) else { return Some(core) };
+        let ours = match aggregate::path(root, &grouping, rel, groups) {
+            Ok(Some(ours)) => ours,
+            Ok(None) => return Some(core),
+            Err(why) => {
+                reasons::note(root, rel, steps.step, &why);
+                return Some(core);
+            }
+        };
         let cheaper = pg_sys::compare_path_costs(ours, core, pg_sys::CostSelector::TOTAL_COST) <= 0;
         Some(if cheaper { ours } else { core })
     }

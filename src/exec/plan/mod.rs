@@ -15,6 +15,7 @@ pub mod cost;
 pub mod fallback;
 pub mod index;
 pub mod list;
+pub mod reasons;
 pub mod scan;
 pub mod sets;
 pub mod shape;

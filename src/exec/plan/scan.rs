@@ -128,6 +128,7 @@ plan_callback!(plan, |rel, path, tlist, clauses, _plans| {
     (*scan).scan.scanrelid = (*rel).relid;
     (*scan).flags = (*path).flags;
     (*scan).methods = node::scan_methods();
-    (*scan).custom_private = list::of_integers([i32::from(barrier)]);
+    let barrier = list::of_integers([i32::from(barrier)]);
+    (*scan).custom_private = list::of_pointers([barrier, (*path).custom_private]);
     scan.cast::<pg_sys::Plan>()
 });

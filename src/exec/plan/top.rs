@@ -8,12 +8,14 @@
 
 use super::aggregate::{self, Parts};
 use super::plan_callback;
+use super::reasons::{self, Step};
 use super::shape::{Shape, SortKey, Top};
 use super::{
     PathMethods, close_table, cost, disable, fallback, list, make_node, open_table, rte_of,
     scans_disabled, walk,
 };
 use crate::exec::node;
+use crate::exec::translate::Refusal;
 use crate::exec::translate::Translator;
 use pgrx::pg_sys;
 
@@ -34,23 +36,26 @@ pub unsafe fn add_path(
     // SAFETY: the planner's nodes are alive.
     unsafe {
         let parse = (*root).parse;
-        let Some(limit) = limit_of(parse) else { return };
-        let usable = (1.0..=MAX_LIMIT).contains(&limit)
-            && (*parse).limitOption == pg_sys::LimitOption::LIMIT_OPTION_COUNT
-            && !(*parse).hasTargetSRFs
-            && !(*parse).hasWindowFuncs
-            && (*parse).rowMarks.is_null();
-        if !usable {
+        if (*parse).limitCount.is_null() {
             return;
         }
+        let limit = match limit_of(parse) {
+            Ok(limit) => limit,
+            Err(why) => return reasons::note(root, input, Step::Top, &why),
+        };
         if (*input).reloptkind == pg_sys::RelOptKind::RELOPT_BASEREL {
-            add_scan_path(root, input, output, limit);
+            if let Err(why) = add_scan_path(root, input, output, limit) {
+                reasons::note(root, input, Step::Top, &why);
+            }
             return;
         }
         let below = list::pointers::<pg_sys::Path>((*input).pathlist)
             .into_iter()
             .find(|path| aggregate::is_ours(*path));
-        let Some(below) = below else { return };
+        let Some(below) = below else {
+            let why = Refusal::Shape("above a step that is not in batches");
+            return reasons::note(root, input, Step::Top, &why);
+        };
         let (mut parts, having) = Parts::of_path(below.cast());
         let Some(keys) = sort_keys(root, &parts) else { return };
         parts.shape.top = Some(Top { limit: limit as u32, keys });
@@ -70,8 +75,8 @@ pub unsafe fn add_path(
     }
 }
 
-/// LIMIT and OFFSET together, where both are constants.
-unsafe fn limit_of(parse: *const pg_sys::Query) -> Option<f64> {
+/// LIMIT and OFFSET together, if the query is one whose first rows are kept.
+unsafe fn limit_of(parse: *const pg_sys::Query) -> Result<f64, Refusal> {
     // SAFETY: the query is alive; its limits are folded, of type bigint.
     unsafe {
         let constant = |node: *mut pg_sys::Node| {
@@ -82,9 +87,25 @@ unsafe fn limit_of(parse: *const pg_sys::Query) -> Option<f64> {
             (!constant.constisnull).then(|| (constant.constvalue.value() as i64).max(0) as f64)
         };
         let offset = (*parse).limitOffset;
-        let offset = if offset.is_null() { 0.0 } else { constant(offset)? };
-        let count = (*parse).limitCount;
-        if count.is_null() { None } else { Some(constant(count)? + offset) }
+        let offset = if offset.is_null() { Some(0.0) } else { constant(offset) };
+        let (Some(offset), Some(count)) = (offset, constant((*parse).limitCount)) else {
+            return Err(Refusal::NotConstant);
+        };
+        let limit = count + offset;
+        let why = if !(1.0..=MAX_LIMIT).contains(&limit) {
+            "no rows, or more than 100,000"
+        } else if (*parse).limitOption != pg_sys::LimitOption::LIMIT_OPTION_COUNT {
+            "WITH TIES"
+        } else if (*parse).hasTargetSRFs {
+            "set-returning function"
+        } else if (*parse).hasWindowFuncs {
+            "window function"
+        } else if !(*parse).rowMarks.is_null() {
+            "row locks"
+        } else {
+            return Ok(limit);
+        };
+        Err(Refusal::Shape(why))
     }
 }
 
@@ -113,18 +134,21 @@ unsafe fn add_scan_path(
     input: *mut pg_sys::RelOptInfo,
     output: *mut pg_sys::RelOptInfo,
     limit: f64,
-) {
+) -> Result<(), Refusal> {
     // SAFETY: the planner's nodes are alive.
     unsafe {
         if !(*input).lateral_relids.is_null() {
-            return;
+            return Err(Refusal::OtherRelation);
         }
-        let Some(table) = open_table(input, rte_of(root, input)) else { return };
+        let Some(table) = open_table(input, rte_of(root, input)) else { return Ok(()) };
         let size = cost::Table::of(table, input);
         let mut translator = Translator::new((*input).relid as i32, (*table).rd_att);
         let keys = scan_keys(root, input, &mut translator);
         close_table(table);
-        let (Some((exprs, keys)), Some(_)) = (keys, walk::columns(input)) else { return };
+        let (exprs, keys) = keys?;
+        if walk::columns(input).is_none() {
+            return Err(Refusal::SystemColumn);
+        }
         let restrictions = list::pointers::<pg_sys::RestrictInfo>((*input).baserestrictinfo).len();
         let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
         let rows = limit.min((*input).rows);
@@ -154,6 +178,7 @@ unsafe fn add_scan_path(
             disable(&raw mut (*path).path);
         }
         add(root, output, path.cast());
+        Ok(())
     }
 }
 
@@ -162,22 +187,23 @@ unsafe fn scan_keys(
     root: *mut pg_sys::PlannerInfo,
     input: *mut pg_sys::RelOptInfo,
     translator: &mut Translator,
-) -> Option<(Vec<*mut pg_sys::Node>, Vec<SortKey>)> {
+) -> Result<(Vec<*mut pg_sys::Node>, Vec<SortKey>), Refusal> {
     // SAFETY: the planner's nodes are alive.
     unsafe {
         for restriction in list::pointers::<pg_sys::RestrictInfo>((*input).baserestrictinfo) {
-            translator.filter_or_external((*restriction).clause.cast()).ok()?;
+            translator.filter_or_external((*restriction).clause.cast())?;
         }
         let mut exprs = Vec::new();
         let mut keys = Vec::new();
         for clause in list::pointers::<pg_sys::SortGroupClause>((*(*root).parse).sortClause) {
             let expr = pg_sys::get_sortgroupclause_expr(clause, (*root).processed_tlist);
-            translator.expression_or_external(expr).ok()?.order().ok()?;
+            translator.expression_or_external(expr)?.order()?;
             let collation = pg_sys::exprCollation(expr);
-            keys.push(SortKey::new(&*clause, exprs.len(), collation)?);
+            let key = SortKey::new(&*clause, exprs.len(), collation);
+            keys.push(key.ok_or(Refusal::Shape("an order that is not the type's"))?);
             exprs.push(expr);
         }
-        Some((exprs, keys))
+        Ok((exprs, keys))
     }
 }
 
@@ -192,7 +218,8 @@ plan_callback!(plan_scan, |_rel, path, tlist, _clauses, plans| {
     (*scan).custom_plans = plans;
     (*scan).methods = node::top_methods();
     (*scan).custom_exprs = lists[0];
-    (*scan).custom_private = list::of_integers(integers[1..].iter().copied());
+    let shape = list::of_integers(integers[1..].iter().copied());
+    (*scan).custom_private = list::of_pointers([shape, core::ptr::null_mut()]);
     scan.cast::<pg_sys::Plan>()
 });
 

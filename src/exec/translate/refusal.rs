@@ -48,6 +48,8 @@ pub enum Refusal {
     Regexp(RegexpRefusal),
     /// A node of the expression tree, by its name.
     Node(String),
+    /// What the step is, or what is below it.
+    Shape(&'static str),
     /// An aggregate the batch executor does not fold, by its name and why.
     AggregateFunction(String, &'static str),
     /// As above, because of what it aggregates.
@@ -80,6 +82,7 @@ impl fmt::Display for Refusal {
             Self::Constant => f.write_str("constant out of range"),
             Self::Regexp(why) => write!(f, "regular expression: {why}"),
             Self::Node(name) => write!(f, "expression node {name}"),
+            Self::Shape(what) => f.write_str(what),
             Self::AggregateOf(name, why) => write!(f, "aggregate {name}: {why}"),
             Self::AggregateFunction(name, why) => write!(f, "aggregate {name}: {why}"),
         }
