@@ -1,4 +1,4 @@
--- ColumnarAgg: aggregates that no kernel folds, by their transition functions; and which of them are left to core.
+-- ColumnarAgg: aggregates that no kernel folds, by their transition functions.
 \getenv dir PG_ABS_SRCDIR
 \set schema batch_transition
 \set start :dir '/sql/include/start.sql'
@@ -50,7 +50,7 @@ SELECT left(all_same('SELECT array_agg(id) FROM u', 'SELECT g, string_agg(k || i
 -- top N, HAVING, expressions over results
 SELECT same('SELECT g, array_agg(id) FROM t GROUP BY g ORDER BY count(*) DESC, g LIMIT 3', true), same('SELECT k, min(ip), count(*) FROM t GROUP BY k ORDER BY min(ip), k LIMIT 4', true), same('SELECT id % 100 AS h, string_agg(k, '','') FROM t GROUP BY h HAVING string_agg(k, '','') LIKE ''k1%'' ORDER BY h DESC LIMIT 5 OFFSET 2', true), nodes('SELECT k, min(ip), count(*) FROM t GROUP BY k ORDER BY min(ip), k LIMIT 4');
 SELECT left(all_same('SELECT length(string_agg(k, '',''))  + count(*), cardinality(array_agg(id)) / sum(g) FROM t WHERE g > 0 GROUP BY b', 'SELECT string_agg(k, '','') || string_agg(k, '','') FROM t', 'SELECT CASE WHEN count(*) > 100 THEN corr(f8, f4) END, regr_slope(f8, f4), regr_intercept(f8, f4) FROM t GROUP BY g', 'SELECT max(s) FROM (SELECT g, string_agg(k, '','') AS s FROM t GROUP BY g) q'), 2000);
--- what is left to core
+-- with an order, and one that is volatile
 SELECT call, same('SELECT g, ' || call || ' FROM t GROUP BY g'), nodes('SELECT g, ' || call || ' FROM t GROUP BY g') FROM unnest(ARRAY['string_agg(k, '','' ORDER BY id)', 'array_agg(DISTINCT k)', 'percentile_disc(0.5) WITHIN GROUP (ORDER BY i4)', 'mode() WITHIN GROUP (ORDER BY k)', 'rank(5) WITHIN GROUP (ORDER BY id)', 'count(DISTINCT ip)', 'sum(DISTINCT f8)', 'array_agg(id + (random() * 0)::int)']) call;
 
 -- of users: SQL and PL/pgSQL, strict or not, with and without initial values, states by reference, final functions

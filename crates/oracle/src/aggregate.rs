@@ -64,14 +64,7 @@ fn call(draw: &mut Draw, scope: &Scope, lists: bool) -> (String, Class) {
             ),
         },
         14 => match scope.column_where(draw, |c| c.ty.is_integer()) {
-            Some(col) => match draw.below(3) {
-                0 => (format!("sum(DISTINCT {})", col.sql), Class::Exact),
-                1 => (
-                    format!("percentile_disc(0.5) WITHIN GROUP (ORDER BY {})", col.sql),
-                    Class::Exact,
-                ),
-                _ => (format!("mode() WITHIN GROUP (ORDER BY {} % 3)", col.sql), Class::Exact),
-            },
+            Some(col) => ordered(draw, &col.sql, alias),
             None => ("count(*)".into(), Class::Exact),
         },
         // Folded by their transition functions.
@@ -82,6 +75,24 @@ fn call(draw: &mut Draw, scope: &Scope, lists: bool) -> (String, Class) {
         },
         _ => (format!("count({a})"), Class::Exact),
     }
+}
+
+/// An aggregate of an integer whose input is ordered.
+fn ordered(draw: &mut Draw, a: &str, alias: &str) -> (String, Class) {
+    let order = draw.pick(&["", " DESC", " NULLS FIRST", " DESC NULLS LAST"]);
+    let share = draw.pick(&["0", "0.5", "0.99", "ARRAY[0.1, NULL, 0.9]", "NULL"]);
+    let call = match draw.below(9) {
+        0 => format!("sum(DISTINCT {a})"),
+        1 => format!("percentile_disc({share}) WITHIN GROUP (ORDER BY {a}{order})"),
+        2 => format!("mode() WITHIN GROUP (ORDER BY {a} % 3{order})"),
+        3 => format!("count(DISTINCT ({a}, {alias}.id % 5))"),
+        4 => format!("array_agg(DISTINCT {a} % 7 ORDER BY {a} % 7{order})"),
+        5 => format!("rank(3) WITHIN GROUP (ORDER BY {a}{order})"),
+        6 => format!("dense_rank(NULL, 5) WITHIN GROUP (ORDER BY {a} % 4{order}, {alias}.id % 3)"),
+        7 => format!("jsonb_agg(DISTINCT {a} % 5)"),
+        _ => format!("max({a} ORDER BY {a}{order})"),
+    };
+    (call, Class::Exact)
 }
 
 /// sum and avg; count where the type has neither, or sums would depend on the order.

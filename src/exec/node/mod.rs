@@ -23,3 +23,4 @@ mod unfiltered;
 mod winners;
 
 pub use methods::{aggregate_methods, define_setting, scan_methods, top_methods};
+pub use transition::is_ordered;

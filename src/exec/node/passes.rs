@@ -10,7 +10,7 @@
 
 use super::setup;
 use super::state::{self, NodeState};
-use columnar_exec::agg::Pass;
+use columnar_exec::agg::{Aggregator, Pass};
 use columnar_exec::pipeline::State;
 
 /// Most passes that one is cut into at once.
@@ -46,8 +46,13 @@ impl Passes {
                 inner.totals.passes += 1;
                 let run = inner.run.as_mut()?;
                 let states = run.gather();
-                let Some(share) = run.outgrown else { return states };
-                share
+                match run.outgrown {
+                    Some(share) => share,
+                    None => match self.close(states.as_deref()) {
+                        Some(share) => share,
+                        None => return states,
+                    },
+                }
             };
             // As many passes as the whole would need by the share of the table that was read.
             let parts = (1.25 / outgrown.max(0.01)).ceil() as u32;
@@ -56,6 +61,26 @@ impl Passes {
             // SAFETY: as the caller's.
             unsafe { self.start_next() };
         }
+    }
+
+    /// Folds what the aggregates wanted in order. Gives the share of the groups that was done when their results had
+    /// outgrown memory, where they may be split.
+    unsafe fn close(&mut self, states: Option<&[State]>) -> Option<f64> {
+        // SAFETY: as the caller's.
+        let inner = unsafe { NodeState::inner(self.node) };
+        let (Some(transitions), Some(run)) = (&inner.setup.transitions, &inner.run) else {
+            return None;
+        };
+        let groups = |state: &State| match state {
+            State::Aggregate(tables) => tables.iter().map(Aggregator::groups).sum(),
+            _ => 0,
+        };
+        let groups: usize = states?.iter().map(groups).sum();
+        let calls = run.pipeline().states_elsewhere();
+        let splits = calls.is_some_and(|calls| calls.may_split(groups));
+        let limit = splits.then(|| run.limit().bytes);
+        // SAFETY: as the caller's.
+        unsafe { transitions.borrow_mut().close(groups, limit) }
     }
 
     /// Whether there are passes to be made.

@@ -47,7 +47,8 @@ unsafe fn made(
 ) -> Option<*mut pg_sys::Path> {
     // SAFETY: as the caller's.
     unsafe {
-        if grouping.partial || !grouping.sets.is_null() {
+        // Core hashes no groups where the input of an aggregate is ordered.
+        if grouping.partial || !grouping.sets.is_null() || (*root).numOrderedAggs > 0 {
             return None;
         }
         let paths = list::pointers::<pg_sys::Path>((*grouping.input).pathlist);

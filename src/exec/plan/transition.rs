@@ -2,6 +2,7 @@
 //! repeated because states outgrow memory.
 
 use super::list;
+use crate::exec::node;
 use pgrx::pg_sys;
 
 /// `PROVOLATILE_VOLATILE`.
@@ -24,6 +25,8 @@ pub struct Calls {
     startup: f64,
     /// Bytes of the states of a group.
     bytes: f64,
+    /// Whether the input of an aggregate is sorted.
+    sorts: bool,
     /// Whether a function is volatile: rows are not taken in again then.
     volatile: bool,
     /// Whether PostgreSQL evaluates something else too.
@@ -73,6 +76,7 @@ impl Calls {
                 self.volatile |= is_volatile(last);
             }
             self.bytes += STATE + state(info);
+            self.sorts |= node::is_ordered(&*aggref);
             self.count += 1;
         }
     }
@@ -86,7 +90,15 @@ impl Calls {
         // SAFETY: reads settings.
         let limit = unsafe { pg_sys::get_hash_memory_limit() } as f64;
         let share = groups * (self.bytes + GROUP) / limit;
-        let calling = self.startup + rows * self.row + groups * self.group;
+        // Core prices the sort by group that it does, and no sort within a group.
+        let compare = if self.sorts && keys > 0 {
+            // SAFETY: as above.
+            2.0 * unsafe { pg_sys::cpu_operator_cost }
+        } else {
+            0.0
+        };
+        let sorting = compare * rows * rows.max(2.0).log2();
+        let calling = self.startup + rows * self.row + groups * self.group + sorting;
         if keys == 0 || share <= 1.0 {
             return Some(calling);
         }

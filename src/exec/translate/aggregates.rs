@@ -1,8 +1,7 @@
 //! Aggregates that are folded over batches.
 //!
 //! Kernels do not fold functions not listed here, and arguments whose data is not ordered or equal as their values are: their
-//! transition functions are called ([`super::transitions`]). Does not qualify: ORDER BY among the arguments, ordered-set
-//! aggregates, partial aggregation but for its first step, and DISTINCT where no kernel folds.
+//! transition functions are called ([`super::transitions`]). Does not qualify: partial aggregation but for its first step.
 
 use super::finish::{Finish, Spread, Transition};
 use super::functions::function_name;
@@ -31,7 +30,7 @@ pub struct Aggregate {
 }
 
 /// `AGGKIND_NORMAL`.
-pub(super) const NORMAL: u8 = b'n';
+const NORMAL: u8 = b'n';
 
 /// Functions by what they fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Aggregates that no kernel folds: PostgreSQL's own transition function is called for each row of a batch.
 //!
-//! Does not qualify: DISTINCT, since values would have to be sorted or remembered by their type's own equality; and what
-//! [`super::aggregates`] refuses for any aggregate. Their arguments are evaluated as those of any other aggregate.
+//! Does not qualify: direct arguments of ordered-set aggregates that are not the same for all groups, and what
+//! [`super::aggregates`] refuses for any aggregate. Arguments, with those that only order the others, are evaluated as those of
+//! any other aggregate.
 
 use super::Translator;
-use super::aggregates::{Aggregate, NORMAL};
+use super::aggregates::Aggregate;
 use super::finish::Finish;
 use super::functions::function_name;
 use super::lists;
@@ -34,14 +35,19 @@ impl Translator {
         aggref: &mut pg_sys::Aggref,
         why: Refusal,
     ) -> Result<Aggregate, Refusal> {
-        let qualifies = aggref.aggkind as u8 == NORMAL
-            && aggref.aggorder.is_null()
-            && aggref.aggdistinct.is_null()
-            && aggref.aggsplit == pg_sys::AggSplit::AGGSPLIT_SIMPLE
-            && aggref.agglevelsup == 0
-            && aggref.aggdirectargs.is_null();
-        if !qualifies {
+        if aggref.aggsplit != pg_sys::AggSplit::AGGSPLIT_SIMPLE || aggref.agglevelsup != 0 {
             return Err(why);
+        }
+        let direct: *mut pg_sys::Node = aggref.aggdirectargs.cast();
+        // SAFETY: the arguments of a live aggregate.
+        let varies = unsafe {
+            pg_sys::contain_var_clause(direct)
+                || pg_sys::contain_subplans(direct)
+                || pg_sys::contain_volatile_functions(direct)
+        };
+        if varies {
+            let name = function_name(aggref.aggfnoid);
+            return Err(Refusal::AggregateFunction(name, "direct argument that may vary"));
         }
         let reason = match why {
             Refusal::AggregateFunction(..) => why,

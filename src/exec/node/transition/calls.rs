@@ -49,10 +49,12 @@ pub struct Function {
     pub temporary: pg_sys::MemoryContext,
 }
 
-/// A final function, its further arguments NULL.
+/// A final function. Direct arguments of the aggregate follow the state, then arguments that are NULL.
 pub struct Final {
     pub address: Address,
     pub frame: pg_sys::FunctionCallInfo,
+    /// Arguments that are NULL in any case.
+    pub without: usize,
     /// Whether it is not called, since it is strict and has an argument that is NULL.
     pub never: bool,
     pub strict: bool,
@@ -71,6 +73,21 @@ impl Function {
     pub fn initial(&self) -> GroupState {
         let is_null = self.initial.is_none();
         GroupState { value: self.initial.unwrap_or(NOTHING), is_null, is_unset: is_null }
+    }
+
+    /// Puts arguments into the frame.
+    ///
+    /// # Safety
+    /// There are as many of the function's types.
+    pub unsafe fn load(&self, values: *const Datum, nulls: *const bool, count: usize) {
+        // SAFETY: as the caller's; the frame has room for the state and the arguments.
+        unsafe {
+            let slots = (*self.frame).args.as_mut_ptr();
+            for i in 0..count {
+                let slot = slots.add(i + 1);
+                ((*slot).value, (*slot).isnull) = (*values.add(i), *nulls.add(i));
+            }
+        }
     }
 }
 
@@ -111,41 +128,62 @@ pub unsafe fn advance(
         let slots = (*frame).args.as_mut_ptr();
         let old = pg_sys::MemoryContextSwitchTo(function.temporary);
         for row in from..to {
-            let state = &mut states[groups.map_or(0, |groups| groups[row] as usize)];
-            let mut any_null = false;
             for (i, arg) in args.iter().enumerate() {
-                let is_null = arg.nulls.is_some_and(|nulls| nulls[row]);
                 let slot = slots.add(i + 1);
                 (*slot).value = arg.words[row].into();
-                (*slot).isnull = is_null;
-                any_null |= is_null;
+                (*slot).isnull = arg.nulls.is_some_and(|nulls| nulls[row]);
             }
-            if function.strict {
-                if any_null || (state.is_null && !state.is_unset) {
-                    continue;
-                }
-                if state.is_unset {
-                    pg_sys::MemoryContextSwitchTo(function.states);
-                    let first = (*slots.add(1)).value;
-                    let value = c_datumCopy(first, function.by_value, function.len.into());
-                    *state = GroupState { value, is_null: false, is_unset: false };
-                    pg_sys::MemoryContextSwitchTo(function.temporary);
-                    continue;
-                }
-            }
-            (*slots).value = state.value;
-            (*slots).isnull = state.is_null;
-            (*frame).isnull = false;
-            let mut value = (function.address)(frame);
-            let is_null = (*frame).isnull;
-            if !function.by_value && value.value() != state.value.value() {
-                value = keep(function, value, is_null, state);
-            }
-            (state.value, state.is_null) = (value, is_null);
-            c_MemoryContextReset(function.temporary);
+            let group = groups.map_or(0, |groups| groups[row] as usize);
+            step(function, &mut states[group], args.len());
         }
         pg_sys::MemoryContextSwitchTo(old);
     }
+}
+
+/// Calls a transition function whose arguments are in its frame.
+///
+/// # Safety
+/// Called inside of a guard, in the function's temporary memory. The state and the arguments are of the function's types.
+#[inline(always)]
+pub unsafe fn step(function: &Function, state: &mut GroupState, args: usize) {
+    // SAFETY: as the caller's.
+    unsafe {
+        let frame = function.frame;
+        let slots = (*frame).args.as_mut_ptr();
+        if function.strict {
+            let any_null = (1..=args).any(|i| (*slots.add(i)).isnull);
+            if any_null || (state.is_null && !state.is_unset) {
+                return;
+            }
+            if state.is_unset {
+                pg_sys::MemoryContextSwitchTo(function.states);
+                let first = (*slots.add(1)).value;
+                let value = c_datumCopy(first, function.by_value, function.len.into());
+                *state = GroupState { value, is_null: false, is_unset: false };
+                pg_sys::MemoryContextSwitchTo(function.temporary);
+                return;
+            }
+        }
+        (*slots).value = state.value;
+        (*slots).isnull = state.is_null;
+        (*frame).isnull = false;
+        let mut value = (function.address)(frame);
+        let is_null = (*frame).isnull;
+        if !function.by_value && value.value() != state.value.value() {
+            value = keep(function, value, is_null, state);
+        }
+        (state.value, state.is_null) = (value, is_null);
+        c_MemoryContextReset(function.temporary);
+    }
+}
+
+/// Frees what calls left in the temporary memory.
+///
+/// # Safety
+/// Called inside of a guard; nothing of it is used any more.
+pub unsafe fn reset(function: &Function) {
+    // SAFETY: as the caller's.
+    unsafe { c_MemoryContextReset(function.temporary) };
 }
 
 /// Copies a new state to the memory of states and frees the old one. A read-write expanded object that lies there already is

@@ -10,6 +10,8 @@ const TRANSITION: i16 = 4;
 const FINAL: i16 = 5;
 const FINAL_EXTRA: i16 = 12;
 const INITIAL: i16 = 21;
+/// `AGGKIND_NORMAL`.
+const NORMAL: u8 = b'n';
 /// `PROVOLATILE_VOLATILE`.
 const VOLATILE: u8 = b'v';
 
@@ -65,7 +67,11 @@ pub unsafe fn functions(aggref: &pg_sys::Aggref, node: *mut pg_sys::AggState) ->
         }
         check(transition, role, ObjectType::OBJECT_FUNCTION);
         let mut inputs = oids(aggref.aggargtypes);
-        let final_args = if extra { inputs.len() + 1 } else { 1 };
+        let direct = length_of(aggref.aggdirectargs);
+        // Ordered-set aggregates pass what they are ordered by.
+        let normal = aggref.aggkind as u8 == NORMAL;
+        let passed = if normal { inputs.len() } else { length_of(aggref.args) };
+        let final_args = if extra { inputs.len() } else { direct } + 1;
         let last = has_last.then(|| {
             let mut expr = core::ptr::null_mut();
             ports::build_aggregate_finalfn_expr(
@@ -78,18 +84,19 @@ pub unsafe fn functions(aggref: &pg_sys::Aggref, node: *mut pg_sys::AggState) ->
                 &raw mut expr,
             );
             let (info, frame, address) = prepare(last, expr, final_args, aggref, node);
-            for i in 1..final_args {
+            for i in direct + 1..final_args {
                 (*(*frame).args.as_mut_ptr().add(i)).isnull = true;
             }
             let (len, _) = length(aggref.aggtype);
             let strict = (*info).fn_strict;
-            Final { address, frame, never: strict && final_args > 1, strict, len }
+            let without = final_args - 1 - direct;
+            Final { address, frame, without, never: strict && without > 0, strict, len }
         });
         let mut expr = core::ptr::null_mut();
         ports::build_aggregate_transfn_expr(
             inputs.as_mut_ptr(),
             inputs.len() as i32,
-            0,
+            direct as i32,
             aggref.aggvariadic,
             transition_type,
             aggref.inputcollid,
@@ -98,10 +105,10 @@ pub unsafe fn functions(aggref: &pg_sys::Aggref, node: *mut pg_sys::AggState) ->
             &raw mut expr,
             core::ptr::null_mut(),
         );
-        let (info, frame, address) = prepare(transition, expr, inputs.len() + 1, aggref, node);
+        let (info, frame, address) = prepare(transition, expr, passed + 1, aggref, node);
         let strict = (*info).fn_strict;
         let fits = |first: &Oid| pg_sys::IsBinaryCoercible(*first, transition_type);
-        if strict && initial.is_none() && !inputs.first().is_some_and(fits) {
+        if strict && initial.is_none() && !inputs.get(direct).is_some_and(fits) {
             // Checked when it was defined, but the function may have become strict since.
             pgrx::ereport!(
                 pgrx::PgLogLevel::ERROR,
@@ -180,6 +187,11 @@ unsafe fn oids(list: *const pg_sys::List) -> Vec<Oid> {
     }
     // SAFETY: a list has `length` cells.
     unsafe { (0..(*list).length as usize).map(|i| (*(*list).elements.add(i)).oid_value).collect() }
+}
+
+fn length_of(list: *const pg_sys::List) -> usize {
+    // SAFETY: a list that is not null has a length.
+    if list.is_null() { 0 } else { unsafe { (*list).length as usize } }
 }
 
 /// A row of a catalog.

@@ -3,11 +3,12 @@
 //!
 //! What core's nodeAgg.c does for a hashed aggregation, with its rules for strict functions, for initial values and for
 //! states passed by reference. Functions find an AggState in their call, so that those which are written for aggregates keep
-//! their states in its memory context. That node has no plan: what asks for the Aggref of its call gets none, as ordered-set
-//! aggregates would, which are refused.
+//! their states in its memory context. That node has no plan. What asks for the Aggref of its call gets none, but for aggregates
+//! whose input is ordered: each of these has a node of its own.
 
 mod calls;
 mod lookup;
+mod ordered;
 
 use crate::exec::translate::aggregates::Aggregate;
 use crate::exec::translate::{ValueType, values};
@@ -15,10 +16,12 @@ use calls::{Final, Function, GroupState};
 use columnar_exec::datum::DatumColumn;
 use columnar_exec::{CallRows, ExecError};
 use core::cell::RefCell;
+use ordered::Ordered;
 use pgrx::pg_sys;
 use std::rc::Rc;
 
 pub use lookup::check_permission;
+pub use ordered::is_ordered;
 
 /// Rows after which interrupts are looked for.
 const CHUNK: usize = 1024;
@@ -44,6 +47,8 @@ struct Call {
     inputs: Vec<ValueType>,
     /// By group.
     groups: Vec<GroupState>,
+    /// In place of them, where the function is called when all rows are there.
+    ordered: Option<Ordered>,
 }
 
 impl Transitions {
@@ -71,10 +76,18 @@ impl Transitions {
             (*node).curaggcontext = states;
             let mut repeatable = true;
             let calls = transitions.into_iter().map(|transition| {
-                let found = lookup::functions(&*transition.aggref, node);
+                let aggref = transition.aggref;
+                let is_ordered = ordered::is_ordered(&*aggref);
+                let node = match is_ordered {
+                    true => ordered::state_for(aggref, node, pg_sys::CreateExprContext(estate)),
+                    false => node,
+                };
+                let found = lookup::functions(&*aggref, node);
                 repeatable &= !found.volatile;
                 let (function, last) = (found.function, found.last);
-                Call { function, last, inputs: transition.inputs.clone(), groups: Vec::new() }
+                let ordered = is_ordered.then(|| Ordered::new(&*aggref, node, parent));
+                let inputs = transition.inputs.clone();
+                Call { function, last, inputs, groups: Vec::new(), ordered }
             });
             let calls = calls.collect();
             Some(Rc::new(RefCell::new(Self { calls, states, temporary, repeatable })))
@@ -94,7 +107,12 @@ impl Transitions {
             rows.args.len() == call.inputs.len() && rows.groups.is_none_or(|g| g.len() == rows.len)
         );
         // SAFETY: as the caller's.
-        unsafe { call.know(rows.known)? };
+        unsafe {
+            match &mut call.ordered {
+                Some(ordered) => ordered.start(&call.function, rows.groups.is_some()),
+                None => call.know(rows.known)?,
+            }
+        }
         let columns: Vec<DatumColumn> = rows
             .args
             .iter()
@@ -115,12 +133,56 @@ impl Transitions {
             // SAFETY: the function was looked up for arguments of these types, and groups are known. An ERROR of the function
             // leaves through the boundary; the frames up to it hold nothing to drop.
             unsafe {
-                pg_sys::ffi::pg_guard_ffi_boundary(|| {
-                    calls::advance(function, states, rows.groups, &args, from, to);
+                pg_sys::ffi::pg_guard_ffi_boundary(|| match &mut call.ordered {
+                    Some(ordered) => ordered.put(function, rows.groups, &args, from, to),
+                    None => calls::advance(function, states, rows.groups, &args, from, to),
                 });
             }
         }
         Ok(())
+    }
+
+    /// Folds the rows that were put in order, of `groups` groups. Gives the share of them that were done when results had
+    /// outgrown `limit` bytes, where there is one.
+    ///
+    /// # Safety
+    /// The node is running, and all rows were taken in.
+    pub unsafe fn close(&mut self, groups: usize, limit: Option<usize>) -> Option<f64> {
+        for at in 0..self.calls.len() {
+            let Call { function, last, ordered: Some(ordered), .. } = &mut self.calls[at] else {
+                continue;
+            };
+            if !ordered.reserve(groups) {
+                let bytes = (groups * size_of::<Option<pg_sys::Datum>>()) as u64;
+                crate::exec::error::raise_plain(&ExecError::OutOfMemory { bytes });
+            }
+            // SAFETY: as the caller's; as in `advance`, an ERROR leaves through the boundary.
+            unsafe {
+                let memory = (*self.states).ecxt_per_tuple_memory;
+                let mut progress = ordered.sorted(function, last, memory);
+                if progress.is_new {
+                    let state = core::slice::from_mut(&mut progress.state);
+                    pg_sys::ffi::pg_guard_ffi_boundary(|| calls::initialize(function, state));
+                }
+                loop {
+                    pgrx::check_for_interrupts!();
+                    let all = pg_sys::ffi::pg_guard_ffi_boundary(|| {
+                        ordered.advance(function, last, &mut progress, CHUNK, groups, memory)
+                    });
+                    if all {
+                        break;
+                    }
+                    if let Some(limit) = limit
+                        && pg_sys::MemoryContextMemAllocated(memory, true) > limit
+                    {
+                        let done = ordered.finished() as f64 / groups.max(1) as f64;
+                        return Some(done.min(1.0));
+                    }
+                }
+                ordered.release();
+            }
+        }
+        None
     }
 
     /// The result of a group in the current memory context; `None` for NULL. It may lie among the states.
@@ -129,6 +191,9 @@ impl Transitions {
     /// As [`Self::advance`]; it is asked for once until the states are reset.
     pub unsafe fn finish(&mut self, call: usize, group: usize) -> Option<pg_sys::Datum> {
         let call = &mut self.calls[call];
+        if let Some(ordered) = &call.ordered {
+            return ordered.result(group);
+        }
         // SAFETY: as the caller's. A group no row of which passed FILTER has the initial state.
         unsafe {
             call.know(group + 1).unwrap_or_else(|e| crate::exec::error::raise_plain(&e));
@@ -143,7 +208,10 @@ impl Transitions {
         let states = unsafe {
             pg_sys::MemoryContextMemAllocated((*self.states).ecxt_per_tuple_memory, true)
         };
-        let lists = self.calls.iter().map(|call| call.groups.capacity() * size_of::<GroupState>());
+        let lists = self.calls.iter().map(|call| {
+            let results = call.ordered.as_ref().map_or(0, Ordered::list_size);
+            call.groups.capacity() * size_of::<GroupState>() + results
+        });
         states + lists.sum::<usize>()
     }
 
@@ -155,7 +223,13 @@ impl Transitions {
         if self.states.is_null() {
             return;
         }
-        self.calls.iter_mut().for_each(|call| call.groups = Vec::new());
+        for call in &mut self.calls {
+            call.groups = Vec::new();
+            if let Some(ordered) = &mut call.ordered {
+                // SAFETY: as the caller's.
+                unsafe { ordered.reset() };
+            }
+        }
         // SAFETY: as the caller's. What functions registered for the end of their states is called.
         unsafe { pg_sys::ReScanExprContext(self.states) };
     }
@@ -167,6 +241,10 @@ impl Transitions {
     pub unsafe fn end(&mut self) {
         if self.states.is_null() {
             return;
+        }
+        for ordered in self.calls.iter_mut().filter_map(|call| call.ordered.as_mut()) {
+            // SAFETY: as the caller's.
+            unsafe { ordered.end() };
         }
         self.calls.clear();
         // SAFETY: both came from `new`.
