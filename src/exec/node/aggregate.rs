@@ -279,12 +279,18 @@ unsafe fn sort(node: *mut NodeState, top: &Top, setup: &Setup, source: &mut Sour
             }
             Source::Batches(batches) => {
                 let batches = &mut **batches;
+                let check = || {
+                    pgrx::check_for_interrupts!();
+                    Ok(())
+                };
                 while let Some((set, table)) = batches.next_table() {
                     let (set, emitter) = (&batches.sets[set], &mut batches.emitter);
                     let order = native_order(top, set, setup);
                     // HAVING may remove any group, so that none can be left out before.
                     let first = (having.is_null() && !order.is_empty())
-                        .then(|| table.top(&order, top.limit as usize));
+                        .then(|| table.top(&order, top.limit as usize, &check))
+                        .transpose()
+                        .unwrap_or_else(|e| error::raise_plain(&e));
                     emitter.open(set, table, first);
                     while emitter.next(slot) {
                         put(slot);

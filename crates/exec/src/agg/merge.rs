@@ -14,6 +14,9 @@ use crate::error::ExecError;
 /// No group.
 const NOWHERE: u32 = u32::MAX;
 
+/// Groups of which the states are merged before the work may end early.
+const STEP: usize = 1 << 16;
+
 /// Partitions of which one tells what merging all would come to.
 const SAMPLE: usize = 64;
 
@@ -101,7 +104,14 @@ impl Aggregator {
         }
         let count = self.groups();
         for (mine, theirs) in self.aggregates.iter_mut().zip(&other.aggregates) {
-            mine.merge(theirs, &from, &to, count)?;
+            // In steps, and once where there is nothing to merge: the groups there are must be known.
+            let mut done = 0;
+            while done == 0 || done < from.len() {
+                check()?;
+                let end = from.len().min(done + STEP);
+                mine.merge(theirs, &from[done..end], &to[done..end], count)?;
+                done = end.max(1);
+            }
         }
         let grouped = self.is_grouped();
         let with_sets = self.aggregates.iter().any(|aggregate| aggregate.distinct.is_some());

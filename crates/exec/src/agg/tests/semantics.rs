@@ -350,16 +350,16 @@ fn the_first_groups_of_an_order_come_with_all_ties() {
     aggregator.consume(&[ints(&keys)], &[None], &[None], keys.len()).unwrap();
     let order = Order { descending: true, nulls_first: true };
     let by_count = TopKey { source: TopSource::Output { aggregate: 0, column: 0 }, order };
-    let top = aggregator.top(&[by_count], 3);
+    let top = aggregator.top(&[by_count], 3, &|| Ok(())).unwrap();
     assert_eq!(top, (0..10).map(|n| n * 10 + 9).collect::<Vec<u32>>());
     let by_key = TopKey {
         source: TopSource::Key(0),
         order: Order { descending: false, nulls_first: false },
     };
-    assert_eq!(aggregator.top(&[by_count, by_key], 3), [9, 19, 29]);
-    assert_eq!(aggregator.top(&[by_key], 2), [0, 1]);
-    assert_eq!(aggregator.top(&[by_key], 0), [] as [u32; 0]);
-    assert_eq!(aggregator.top(&[by_key], 1000).len(), 100);
+    assert_eq!(aggregator.top(&[by_count, by_key], 3, &|| Ok(())).unwrap(), [9, 19, 29]);
+    assert_eq!(aggregator.top(&[by_key], 2, &|| Ok(())).unwrap(), [0, 1]);
+    assert_eq!(aggregator.top(&[by_key], 0, &|| Ok(())).unwrap(), [] as [u32; 0]);
+    assert_eq!(aggregator.top(&[by_key], 1000, &|| Ok(())).unwrap().len(), 100);
 }
 
 #[test]
