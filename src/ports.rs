@@ -81,6 +81,11 @@ unsafe extern "C-unwind" {
         transfnexpr: *mut *mut pg_sys::Expr,
         invtransfnexpr: *mut *mut pg_sys::Expr,
     );
+    #[link_name = "build_aggregate_serialfn_expr"]
+    fn c_build_aggregate_serialfn_expr(
+        serialfn_oid: pg_sys::Oid,
+        serialfnexpr: *mut *mut pg_sys::Expr,
+    );
     #[link_name = "build_aggregate_finalfn_expr"]
     fn c_build_aggregate_finalfn_expr(
         agg_input_types: *mut pg_sys::Oid,
@@ -135,6 +140,8 @@ guarded! {
     build_aggregate_transfn_expr => c_build_aggregate_transfn_expr(agg_input_types: *mut pg_sys::Oid, agg_num_inputs: i32, agg_num_direct_inputs: i32, agg_variadic: bool, agg_state_type: pg_sys::Oid, agg_input_collation: pg_sys::Oid, transfn_oid: pg_sys::Oid, invtransfn_oid: pg_sys::Oid, transfnexpr: *mut *mut pg_sys::Expr, invtransfnexpr: *mut *mut pg_sys::Expr);
     /// The call of a final function with its actual types.
     build_aggregate_finalfn_expr => c_build_aggregate_finalfn_expr(agg_input_types: *mut pg_sys::Oid, num_finalfn_inputs: i32, agg_state_type: pg_sys::Oid, agg_result_type: pg_sys::Oid, agg_input_collation: pg_sys::Oid, finalfn_oid: pg_sys::Oid, finalfnexpr: *mut *mut pg_sys::Expr);
+    /// The call of a function that makes bytes of a state.
+    build_aggregate_serialfn_expr => c_build_aggregate_serialfn_expr(serialfn_oid: pg_sys::Oid, serialfnexpr: *mut *mut pg_sys::Expr);
     /// Logs the creation of a fork.
     log_smgrcreate => c_log_smgrcreate(locator: *const RelFileLocator, fork: pg_sys::ForkNumber::Type);
 }

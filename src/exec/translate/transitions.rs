@@ -11,6 +11,7 @@ use super::functions::function_name;
 use super::lists;
 use super::refusal::Refusal;
 use super::types::ValueType;
+use crate::exec::node::is_ordered;
 use columnar_exec::Expr;
 use columnar_exec::agg::{AggKind, AggSpec};
 use pgrx::pg_sys;
@@ -35,7 +36,12 @@ impl Translator {
         aggref: &mut pg_sys::Aggref,
         why: Refusal,
     ) -> Result<Aggregate, Refusal> {
-        if aggref.aggsplit != pg_sys::AggSplit::AGGSPLIT_SIMPLE || aggref.agglevelsup != 0 {
+        let whole = match aggref.aggsplit {
+            pg_sys::AggSplit::AGGSPLIT_SIMPLE => true,
+            pg_sys::AggSplit::AGGSPLIT_INITIAL_SERIAL => !is_ordered(aggref),
+            _ => false,
+        };
+        if !whole || aggref.agglevelsup != 0 {
             return Err(why);
         }
         let direct: *mut pg_sys::Node = aggref.aggdirectargs.cast();

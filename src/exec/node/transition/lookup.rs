@@ -8,6 +8,7 @@ use pgrx::pg_sys::{self, AclResult, Datum, ObjectType, Oid, SysCacheIdentifier};
 /// `AGGFNOID` columns (catalog/pg_aggregate.h).
 const TRANSITION: i16 = 4;
 const FINAL: i16 = 5;
+const SERIAL: i16 = 7;
 const FINAL_EXTRA: i16 = 12;
 const INITIAL: i16 = 21;
 /// `AGGKIND_NORMAL`.
@@ -53,8 +54,15 @@ pub unsafe fn functions(aggref: &pg_sys::Aggref, node: *mut pg_sys::AggState) ->
         let transition_type = aggref.aggtranstype;
         let row = Row::of(SysCacheIdentifier::AGGFNOID, aggref.aggfnoid);
         let oid = |column| Oid::from(row.get(column).map_or(0, |value| value.value() as u32));
-        let (transition, last) = (oid(TRANSITION), oid(FINAL));
-        let extra = row.get(FINAL_EXTRA).is_some_and(|value| value.value() as u8 != 0);
+        let partial = aggref.aggsplit != pg_sys::AggSplit::AGGSPLIT_SIMPLE;
+        // A state is handed on as it is, or as bytes where it lies in memory of its own.
+        let last = match (partial, transition_type == pg_sys::INTERNALOID) {
+            (false, _) => oid(FINAL),
+            (true, true) => oid(SERIAL),
+            (true, false) => Oid::INVALID,
+        };
+        let transition = oid(TRANSITION);
+        let extra = !partial && row.get(FINAL_EXTRA).is_some_and(|value| value.value() as u8 != 0);
         let initial = row.get(INITIAL).map(|text| initial_value(text, transition_type));
         row.release();
         let owner = Row::of(SysCacheIdentifier::PROCOID, aggref.aggfnoid);
@@ -74,15 +82,19 @@ pub unsafe fn functions(aggref: &pg_sys::Aggref, node: *mut pg_sys::AggState) ->
         let final_args = if extra { inputs.len() } else { direct } + 1;
         let last = has_last.then(|| {
             let mut expr = core::ptr::null_mut();
-            ports::build_aggregate_finalfn_expr(
-                inputs.as_mut_ptr(),
-                final_args as i32,
-                transition_type,
-                aggref.aggtype,
-                aggref.inputcollid,
-                last,
-                &raw mut expr,
-            );
+            if partial {
+                ports::build_aggregate_serialfn_expr(last, &raw mut expr);
+            } else {
+                ports::build_aggregate_finalfn_expr(
+                    inputs.as_mut_ptr(),
+                    final_args as i32,
+                    transition_type,
+                    aggref.aggtype,
+                    aggref.inputcollid,
+                    last,
+                    &raw mut expr,
+                );
+            }
             let (info, frame, address) = prepare(last, expr, final_args, aggref, node);
             for i in direct + 1..final_args {
                 (*(*frame).args.as_mut_ptr().add(i)).isnull = true;
