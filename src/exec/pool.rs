@@ -226,7 +226,7 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Sy
 
 impl SpillLimit {
     /// Spills a worker's groups, those of the largest grouping sets first, if they have outgrown their share of memory, or
-    /// would with the next batch, which may have as many rows as the last.
+    /// would with the next batch, which may have as many rows as the last. Those of DISTINCT ON are left to PostgreSQL then.
     pub fn spill(
         self,
         state: &mut State,
@@ -236,6 +236,13 @@ impl SpillLimit {
         match state {
             State::Aggregate(tables) => {
                 spill_largest(tables, self.bytes, rows, self.partitions, out)
+            }
+            // These do not go to files.
+            State::DistinctOn(groups) if groups.outgrows(self.bytes, rows) => {
+                Err(ExecError::Unsupported)
+            }
+            State::DistinctOn(groups) => {
+                Ok(Spilled { bytes: groups.memory_size(), ..Spilled::default() })
             }
             _ => Ok(Spilled::default()),
         }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Rows of groups from which on threads are worth their start.
 pub const ROWS_FOR_THREADS: u64 = 50_000;
 /// What a worker's groups may take whatever the settings are: less would be little more than the buffers of one batch.
-const LEAST_MEMORY: usize = 2 << 20;
+pub const LEAST_MEMORY: usize = 2 << 20;
 /// The same for each grouping set but the first: the buffers of its table.
 const LEAST_SET_MEMORY: usize = 256 << 10;
 /// Partitions of a spill.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agg::{Aggregator, GroupingSet, Magnitude};
+use crate::agg::{Aggregator, DistinctOn, GroupingSet, KeyType, Magnitude};
 use crate::batch::{Batch, Context, External};
 use crate::column::{Column, Scalar};
 use crate::datum::{DatumColumn, DatumKind};
@@ -58,6 +58,8 @@ pub enum Sink {
     },
     /// Into the best rows; a row is told by its batch's sequence number and its place.
     TopN { keys: Vec<Expr>, order: Vec<Order>, limit: usize },
+    /// Into the first row of each group by an order, told as above.
+    DistinctOn { types: Vec<KeyType>, keys: Vec<Expr>, order_keys: Vec<Expr>, order: Vec<Order> },
 }
 
 /// Bits of a tag that hold the row; the others hold the sequence number.
@@ -86,6 +88,9 @@ impl Pipeline {
                 exprs.chain(conditions.iter().flatten()).for_each(|e| e.columns(&mut sink));
             }
             Sink::TopN { keys, .. } => keys.iter().for_each(|key| key.columns(&mut sink)),
+            Sink::DistinctOn { keys, order_keys, .. } => {
+                keys.iter().chain(order_keys).for_each(|key| key.columns(&mut sink));
+            }
         }
         filters.sort_unstable();
         filters.dedup();
@@ -140,6 +145,9 @@ impl Pipeline {
                     || !transitions.calls.is_empty()
             }
             Sink::TopN { keys, .. } => keys.iter().any(Expr::uses_external),
+            Sink::DistinctOn { keys, order_keys, .. } => {
+                keys.iter().chain(order_keys).any(Expr::uses_external)
+            }
         };
         sink || self.filters.iter().any(Expr::uses_external)
     }
@@ -197,6 +205,8 @@ pub enum State {
     Aggregate(Vec<Aggregator>),
     /// The best rows.
     TopN(TopN),
+    /// The first row of each group.
+    DistinctOn(DistinctOn),
 }
 
 /// Works on batches, on one thread.
@@ -217,6 +227,9 @@ impl<'a> Worker<'a> {
             Sink::Rows(_) => State::Rows,
             Sink::Aggregate { sets, .. } => State::Aggregate(GroupingSet::tables(sets)),
             Sink::TopN { order, limit, .. } => State::TopN(TopN::new(order.clone(), *limit)),
+            Sink::DistinctOn { types, order, .. } => {
+                State::DistinctOn(DistinctOn::new(types, order.clone()))
+            }
         };
         let context = Context { params: pipeline.params.clone(), external, ..Context::default() };
         let removed = vec![0; pipeline.filters.len()];
@@ -336,6 +349,16 @@ impl<'a> Worker<'a> {
                 if let (Some(bound), Some(order)) = (top.bound(), order.first()) {
                     pipeline.narrow(bound, *order);
                 }
+                Ok(Outcome::Done(sequence))
+            }
+            (Sink::DistinctOn { keys, order_keys, .. }, State::DistinctOn(groups)) => {
+                let keys = evaluate_all(keys, &mut batch, &mut self.context)?;
+                let order_keys = evaluate_all(order_keys, &mut batch, &mut self.context)?;
+                let selection = batch.selection().cloned();
+                groups.consume(&keys, &order_keys, batch.len(), |row| {
+                    let place = selection.as_ref().map_or(row as u32, |rows| rows[row]);
+                    tag(sequence, place)
+                })?;
                 Ok(Outcome::Done(sequence))
             }
             (sink, state) => panic!("a worker for {sink:?} has {state:?}"),

@@ -357,7 +357,8 @@ fn compare_decimals(left: (i128, u8), right: (i128, u8)) -> Ordering {
     }
 }
 
-fn compare_scalars(left: &[Scalar], right: &[Scalar], order: &[Order]) -> Ordering {
+/// Compares keys.
+pub(crate) fn compare_scalars(left: &[Scalar], right: &[Scalar], order: &[Order]) -> Ordering {
     for ((left, right), &order) in left.iter().zip(right).zip(order) {
         let found = compare(value_of(left), value_of(right), order);
         if found != Ordering::Equal {
@@ -385,4 +386,4 @@ pub(crate) fn compare_row(
 
 #[cfg(test)]
 #[path = "topn_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -19,7 +19,7 @@ fn strings(values: &[Vec<u8>]) -> Strings {
 }
 
 /// Columns of numbers in every form; about one in `nulls` is NULL.
-fn form(form: u8, numbers: &[i64]) -> Column {
+pub(crate) fn form(form: u8, numbers: &[i64]) -> Column {
     let nulls: Vec<bool> = numbers.iter().map(|n| n % 7 == 0).collect();
     let texts: Vec<Vec<u8>> = numbers.iter().map(|n| format!("{n}").into_bytes()).collect();
     let data = match form {

@@ -33,7 +33,11 @@ pub unsafe fn explain(
         let over_table = (*custom).custom_scan_tlist.is_null();
         if let (Some(top), true) = (&setup.shape.top, over_table) {
             let keys = list::pointers::<pg_sys::Node>((*custom).custom_exprs);
-            sort_keys(es, top, &keys.into_iter().map(show).collect::<Vec<_>>());
+            let keys: Vec<String> = keys.into_iter().map(show).collect();
+            if (*node).kind == Kind::DistinctOn {
+                list_of(es, c"Distinct Key", keys[..setup.shape.keys].iter().cloned());
+            }
+            sort_keys(es, top, &keys);
         } else if !over_table {
             let items: Vec<*mut pg_sys::Node> =
                 list::pointers::<pg_sys::TargetEntry>((*custom).custom_scan_tlist)
@@ -117,8 +121,12 @@ unsafe fn sort_keys(es: *mut pg_sys::ExplainState, top: &Top, columns: &[String]
             };
             format!("{}{direction}{nulls}", columns[key.column])
         });
-        list_of(es, c"Sort Key", keys);
-        integer(es, c"Rows Kept", i64::from(top.limit));
+        if !top.keys.is_empty() {
+            list_of(es, c"Sort Key", keys);
+        }
+        if top.limit > 0 {
+            integer(es, c"Rows Kept", i64::from(top.limit));
+        }
     }
 }
 
@@ -192,6 +200,7 @@ unsafe fn times(es: *mut pg_sys::ExplainState, kind: Kind, nanoseconds: [u64; PH
     let sink = match kind {
         Kind::Scan => "Output",
         Kind::TopN => "Sort",
+        Kind::DistinctOn => "Distinct",
         Kind::Aggregate => "Aggregate",
     };
     let names = ["Read", "Decode", "Filter", sink, "Wait", "Merge"];

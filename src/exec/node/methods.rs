@@ -17,6 +17,7 @@ pub enum Kind {
     Scan,
     Aggregate,
     TopN,
+    DistinctOn,
 }
 
 /// A kind of node as the server knows it: under a name, or under another where something else has that name.
@@ -54,7 +55,9 @@ static SCAN: ScanMethods = ScanMethods::new(c"ColumnarScan", c"PgcolumnarScan", 
 static AGGREGATE: ScanMethods =
     ScanMethods::new(c"ColumnarAgg", c"PgcolumnarAgg", create_aggregate);
 static TOP: ScanMethods = ScanMethods::new(c"ColumnarTopN", c"PgcolumnarTopN", create_top);
-static ALL: [&ScanMethods; 3] = [&SCAN, &AGGREGATE, &TOP];
+static DISTINCT_ON: ScanMethods =
+    ScanMethods::new(c"ColumnarDistinctOn", c"PgcolumnarDistinctOn", create_distinct_on);
+static ALL: [&ScanMethods; 4] = [&SCAN, &AGGREGATE, &TOP, &DISTINCT_ON];
 
 /// Methods of ColumnarScan.
 pub fn scan_methods() -> *const pg_sys::CustomScanMethods {
@@ -69,6 +72,11 @@ pub fn aggregate_methods() -> *const pg_sys::CustomScanMethods {
 /// Methods of ColumnarTopN.
 pub fn top_methods() -> *const pg_sys::CustomScanMethods {
     TOP.settled()
+}
+
+/// Methods of ColumnarDistinctOn.
+pub fn distinct_on_methods() -> *const pg_sys::CustomScanMethods {
+    DISTINCT_ON.settled()
 }
 
 impl ScanMethods {
@@ -181,6 +189,7 @@ callbacks! {
     fn create_scan(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node => create(Kind::Scan);
     fn create_aggregate(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node => create(Kind::Aggregate);
     fn create_top(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node => create(Kind::TopN);
+    fn create_distinct_on(_plan: *mut pg_sys::CustomScan) -> *mut pg_sys::Node => create(Kind::DistinctOn);
     fn begin(node: State, _estate: *mut pg_sys::EState, eflags: i32) => {
         note_use();
         state::begin(node.cast(), eflags)

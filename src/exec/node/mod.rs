@@ -22,5 +22,7 @@ mod transition;
 mod unfiltered;
 mod winners;
 
-pub use methods::{aggregate_methods, define_setting, scan_methods, top_methods};
+pub use methods::{
+    aggregate_methods, define_setting, distinct_on_methods, scan_methods, top_methods,
+};
 pub use transition::is_ordered;

@@ -13,7 +13,7 @@ use crate::exec::run::Run;
 use crate::exec::source::{Reader, Request};
 use crate::exec::translate::aggregates::Aggregate;
 use crate::exec::translate::{
-    ListExpr, ParamExpr, Translator, ValueType, late_elements, scalar_of,
+    ListExpr, ParamExpr, Translator, Typed, ValueType, late_elements, scalar_of,
 };
 use columnar_exec::agg::{AggSpec, Magnitude, Pass};
 use columnar_exec::datum::DatumKind;
@@ -78,6 +78,7 @@ impl Setup {
                 Kind::TopN if (*plan).custom_scan_tlist.is_null() => {
                     Self::top(node, plan, rel, &mut translator)
                 }
+                Kind::DistinctOn => Self::top(node, plan, rel, &mut translator),
                 Kind::Aggregate | Kind::TopN => Self::aggregate(plan, &mut translator),
             };
             let planstate = &raw mut (*node).css.ss.ps;
@@ -212,7 +213,7 @@ impl Setup {
         }
     }
 
-    /// ORDER BY ... LIMIT over a table.
+    /// ORDER BY ... LIMIT, or DISTINCT ON, over a table.
     unsafe fn top(
         node: *mut NodeState,
         plan: *mut pg_sys::CustomScan,
@@ -224,19 +225,23 @@ impl Setup {
             let private = list::pointers::<pg_sys::List>((*plan).custom_private);
             let shape = Shape::decode(&list::integers(private[0]));
             let Some(top) = &shape.top else { panic!("a plan for ORDER BY has no sort keys") };
-            let keys: Vec<_> = list::pointers::<pg_sys::Node>((*plan).custom_exprs)
+            let mut keys: Vec<_> = list::pointers::<pg_sys::Node>((*plan).custom_exprs)
                 .into_iter()
                 .map(|key| translator.expression_or_external(key).unwrap_or_else(|e| changed(&e)))
                 .collect();
-            let order = top
+            let order: Vec<Order> = top
                 .keys
                 .iter()
                 .map(|key| Order { descending: key.descending, nulls_first: key.nulls_first })
                 .collect();
-            let sink = Sink::TopN {
-                keys: keys.into_iter().map(|key| key.expr).collect(),
-                order,
-                limit: top.limit as usize,
+            let exprs = |keys: Vec<Typed>| keys.into_iter().map(|key| key.expr).collect();
+            let sink = if (*node).kind == Kind::DistinctOn {
+                let order_keys = exprs(keys.split_off(shape.keys));
+                let types = keys.iter().map(|key| key.key().unwrap_or_else(|e| changed(&e)));
+                let types = types.collect();
+                Sink::DistinctOn { types, keys: exprs(keys), order_keys, order }
+            } else {
+                Sink::TopN { keys: exprs(keys), order, limit: top.limit as usize }
             };
             let mut setup = Self::empty(sink);
             let planstate = &raw mut (*node).css.ss.ps;

@@ -145,6 +145,7 @@ unsafe fn start(node: *mut NodeState) {
             {
                 Output::Winners(winners::Winners::new(node, run))
             }
+            Kind::DistinctOn => Output::Winners(winners::Winners::new(node, run)),
             Kind::Aggregate | Kind::TopN => Output::Groups(Box::new(aggregate::Groups::new(node))),
         };
     }

@@ -14,8 +14,8 @@ use super::sets::{self, Sets};
 use super::shape::Shape;
 use super::transition::Calls;
 use super::{
-    PathMethods, append, close_table, cost, disable, fallback, list, make_node, open_table, rte_of,
-    scans_disabled, walk,
+    PathMethods, append, close_table, cost, disable, distinct_on, fallback, list, make_node,
+    open_table, rte_of, scans_disabled, walk,
 };
 use crate::exec::node;
 use crate::exec::translate::Refusal;
@@ -122,9 +122,12 @@ pub unsafe fn add_distinct_path(
             let by = By { clause, processed, tlist: (*root).processed_tlist, sets };
             offer(root, input, output, by, core::ptr::null_mut(), Step::Distinct);
             append::add_distinct_path(root, input, output);
+        } else if (*parse).hasDistinctOn {
+            if let Err(why) = distinct_on::add_path(root, input, output) {
+                reasons::note(root, input, Step::DistinctOn, &why);
+            }
         } else {
-            let why = Refusal::Shape("above another step, or with ON");
-            reasons::note(root, input, Step::Distinct, &why);
+            reasons::note(root, input, Step::Distinct, &Refusal::Shape("above another step"));
         }
     }
 }
@@ -320,6 +323,7 @@ unsafe fn collect(
             filters: filters.len(),
             partial: *partial,
             top: None,
+            ..Shape::default()
         };
         left.externals = !translator.externals.is_empty();
         let columns = translator.columns.len();

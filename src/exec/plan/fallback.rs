@@ -100,13 +100,61 @@ pub unsafe fn tids(
 ) -> Option<*mut pg_sys::Path> {
     // SAFETY: a path's tag tells its type.
     unsafe {
+        let found = scan(input)?;
+        let tid = tid(input);
+        let items: Vec<_> = core::iter::once(tid).chain(keys.iter().copied()).collect();
+        retarget(found, &items, &[]);
+        let pathkeys = (*root).sort_pathkeys;
+        Some(pg_sys::create_sort_path(root, output, found, pathkeys, limit).cast())
+    }
+}
+
+/// A path that gives the first row of each group of DISTINCT ON: its TID, then `columns`. `keys` are those of the groups and
+/// of the order; none where batches do not scan the table.
+///
+/// # Safety
+/// The planner's nodes are alive; the query has DISTINCT ON keys that are not redundant.
+pub unsafe fn first_rows(
+    root: *mut pg_sys::PlannerInfo,
+    input: *mut pg_sys::RelOptInfo,
+    output: *mut pg_sys::RelOptInfo,
+    columns: &[*mut pg_sys::Node],
+    keys: &[*mut pg_sys::Node],
+) -> Option<*mut pg_sys::Path> {
+    // SAFETY: as the caller's.
+    unsafe {
+        let found = scan(input)?;
+        let items: Vec<_> =
+            [tid(input)].into_iter().chain(columns.iter().chain(keys).copied()).collect();
+        retarget(found, &items, &[]);
+        let (distinct, sort) = ((*root).distinct_pathkeys, (*root).sort_pathkeys);
+        // One of the two begins with the other.
+        let longer = pg_sys::list_length(distinct) < pg_sys::list_length(sort);
+        let pathkeys = if longer { sort } else { distinct };
+        let sorted = pg_sys::create_sort_path(root, output, found, pathkeys, -1.0).cast();
+        let (count, groups) = (pg_sys::list_length(distinct), (*input).rows);
+        Some(pg_sys::create_upper_unique_path(root, output, sorted, count, groups).cast())
+    }
+}
+
+/// A copy of the path of a table's ColumnarScan.
+unsafe fn scan(input: *const pg_sys::RelOptInfo) -> Option<*mut pg_sys::Path> {
+    // SAFETY: a path's tag tells its type.
+    unsafe {
         let paths = list::pointers::<pg_sys::Path>((*input).pathlist);
         let below = |path: *mut pg_sys::Path| match (*path).type_ {
             NodeTag::T_ProjectionPath => (*path.cast::<pg_sys::ProjectionPath>()).subpath,
             _ => path,
         };
         let found = paths.into_iter().map(below).find(|path| super::scan::is_ours(*path))?;
-        let copy = copied::<pg_sys::CustomPath>(found);
+        Some(copied::<pg_sys::CustomPath>(found))
+    }
+}
+
+/// The column ctid.
+unsafe fn tid(input: *const pg_sys::RelOptInfo) -> *mut pg_sys::Node {
+    // SAFETY: as the caller's.
+    unsafe {
         let tid = pg_sys::makeVar(
             (*input).relid as _,
             pg_sys::SelfItemPointerAttributeNumber as i16,
@@ -115,10 +163,7 @@ pub unsafe fn tids(
             pg_sys::InvalidOid,
             0,
         );
-        let items: Vec<_> = core::iter::once(tid.cast()).chain(keys.iter().copied()).collect();
-        retarget(copy, &items, &[]);
-        let pathkeys = (*root).sort_pathkeys;
-        Some(pg_sys::create_sort_path(root, output, copy, pathkeys, limit).cast())
+        tid.cast()
     }
 }
 

@@ -1,17 +1,19 @@
 //! Paths and plans of the batch executor.
 //!
-//! A [`pg_sys::CustomPath`] is offered beside core's paths where batches can do the work; costs decide. Three nodes:
+//! A [`pg_sys::CustomPath`] is offered beside core's paths where batches can do the work; costs decide. Four nodes:
 //!
 //! | node | offered | plan |
 //! |---|---|---|
 //! | ColumnarScan | for each table of the access method | [`scan`] |
 //! | ColumnarAgg | for grouping, aggregation and DISTINCT right above a scan, or a scan below an Append | [`aggregate`], [`append`] |
+//! | ColumnarDistinctOn | for DISTINCT ON above a ColumnarScan | [`distinct_on`] |
 //! | ColumnarTopN | for ORDER BY with a constant LIMIT above one of those | [`top`] |
 #![allow(unsafe_code)]
 
 pub mod aggregate;
 pub mod append;
 pub mod cost;
+pub mod distinct_on;
 pub mod fallback;
 pub mod index;
 pub mod list;

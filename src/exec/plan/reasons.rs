@@ -10,6 +10,7 @@ use std::fmt;
 pub enum Step {
     Grouping,
     Distinct,
+    DistinctOn,
     /// ORDER BY with LIMIT.
     Top,
 }
@@ -19,6 +20,7 @@ impl fmt::Display for Step {
         f.write_str(match self {
             Self::Grouping => "grouping",
             Self::Distinct => "DISTINCT",
+            Self::DistinctOn => "DISTINCT ON",
             Self::Top => "ORDER BY with LIMIT",
         })
     }

@@ -1,4 +1,4 @@
-//! What a ColumnarAgg or ColumnarTopN plan computes, as integers in its private list.
+//! What a ColumnarAgg, ColumnarTopN or ColumnarDistinctOn plan computes, as integers in its private list.
 //!
 //! Its expressions are the entries of `custom_scan_tlist`: keys, GROUPING calls, aggregates, then filters. The node's rows
 //! have all of these columns; those of the filters are NULL.
@@ -20,7 +20,9 @@ pub struct Shape {
     pub filters: usize,
     /// Whether aggregates are handed out as transition states, for a node that combines them.
     pub partial: bool,
-    /// ORDER BY ... LIMIT.
+    /// Of DISTINCT ON: the columns, from 0, that core's plan hands out after the TID.
+    pub columns: Vec<usize>,
+    /// ORDER BY ... LIMIT, or the order within the groups of DISTINCT ON, which has no limit.
     pub top: Option<Top>,
 }
 
@@ -69,7 +71,8 @@ impl Shape {
     pub fn encode(&self) -> Vec<i32> {
         let mut out = vec![self.keys as i32, self.aggregates as i32, self.filters as i32];
         out.push(self.partial.into());
-        for lists in [&self.sets, &self.groupings] {
+        let columns = vec![self.columns.clone()];
+        for lists in [&self.sets, &self.groupings, &columns] {
             out.push(lists.len() as i32);
             for list in lists {
                 out.push(list.len() as i32);
@@ -95,6 +98,7 @@ impl Shape {
         let (head, mut rest) = integers.split_at(4);
         let sets = take_lists(&mut rest);
         let groupings = take_lists(&mut rest);
+        let columns = take_lists(&mut rest).pop().unwrap_or_default();
         let top = rest;
         let top = top.split_first().map(|(limit, keys)| Top {
             limit: *limit as u32,
@@ -116,6 +120,7 @@ impl Shape {
             aggregates: head[1] as usize,
             filters: head[2] as usize,
             partial: head[3] != 0,
+            columns,
             top,
         }
     }
@@ -205,7 +210,7 @@ mod tests {
             let plain =
                 Shape { keys: 1, aggregates: 2, filters: 3, partial, top, ..Shape::default() };
             assert_eq!(Shape::decode(&plain.encode()), plain);
-            let shape = Shape { sets, groupings, ..plain };
+            let shape = Shape { sets, groupings, columns: vec![4, 7], ..plain };
             assert_eq!(Shape::decode(&shape.encode()), shape);
         }
     }

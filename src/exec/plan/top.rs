@@ -208,20 +208,36 @@ unsafe fn scan_keys(
 }
 
 plan_callback!(plan_scan, |_rel, path, tlist, _clauses, plans| {
-    let lists = list::pointers::<pg_sys::List>((*path).custom_private);
-    let integers = list::integers(lists[1]);
-    let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
-    (*scan).scan.plan.targetlist = tlist;
-    (*scan).scan.plan.qual = lists[2];
-    (*scan).scan.scanrelid = integers[0] as pg_sys::Index;
-    (*scan).flags = (*path).flags;
-    (*scan).custom_plans = plans;
-    (*scan).methods = node::top_methods();
-    (*scan).custom_exprs = lists[0];
-    let shape = list::of_integers(integers[1..].iter().copied());
-    (*scan).custom_private = list::of_pointers([shape, core::ptr::null_mut()]);
-    scan.cast::<pg_sys::Plan>()
+    make_scan_plan(path, tlist, plans, node::top_methods())
 });
+
+/// The plan of a node over a table that finds rows by keys: of a path with the keys, the table with the shape, and filters.
+///
+/// # Safety
+/// The planner's nodes are alive.
+pub unsafe fn make_scan_plan(
+    path: *mut pg_sys::CustomPath,
+    tlist: *mut pg_sys::List,
+    plans: *mut pg_sys::List,
+    methods: *const pg_sys::CustomScanMethods,
+) -> *mut pg_sys::Plan {
+    // SAFETY: as the caller's.
+    unsafe {
+        let lists = list::pointers::<pg_sys::List>((*path).custom_private);
+        let integers = list::integers(lists[1]);
+        let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
+        (*scan).scan.plan.targetlist = tlist;
+        (*scan).scan.plan.qual = lists[2];
+        (*scan).scan.scanrelid = integers[0] as pg_sys::Index;
+        (*scan).flags = (*path).flags;
+        (*scan).custom_plans = plans;
+        (*scan).methods = methods;
+        (*scan).custom_exprs = lists[0];
+        let shape = list::of_integers(integers[1..].iter().copied());
+        (*scan).custom_private = list::of_pointers([shape, core::ptr::null_mut()]);
+        scan.cast::<pg_sys::Plan>()
+    }
+}
 
 /// The sort keys as columns of the node's rows.
 unsafe fn sort_keys(root: *mut pg_sys::PlannerInfo, parts: &Parts) -> Option<Vec<SortKey>> {

@@ -7,11 +7,12 @@
 //! Groups are numbered in the order in which they came. Aggregates keep arrays of states by that number and are updated in
 //! loops over a batch, without a decision a row. [`Aggregator::merge_partition`] brings the tables of several threads together,
 //! [`Aggregator::spill`] and [`Aggregator::absorb`] move groups to temporary files and back. A [`GroupingSet`] says by which
-//! of the keys a table groups.
+//! of the keys a table groups. [`DistinctOn`] keeps a row of each group in place of aggregates.
 
 mod aggregator;
 mod cells;
 mod distinct;
+mod distinct_on;
 mod encode;
 mod extremes;
 mod hash;
@@ -40,6 +41,7 @@ mod wire;
 mod word;
 
 pub use aggregator::Aggregator;
+pub use distinct_on::DistinctOn;
 pub use magnitude::Magnitude;
 pub use pass::Pass;
 pub use sets::{GroupingSet, SetPieceSink, Spilled, spill_largest};
