@@ -21,12 +21,12 @@ create(CustomScan *plan)
     elog(ERROR, "a node of another library was made");
 }
 
-static const CustomScanMethods methods[] = {{"ColumnarScan", create}, {"ColumnarAgg", create}, {"ColumnarTopN", create}};
+static const CustomScanMethods methods[] = {{"ColumnarScan", create}, {"ColumnarAgg", create}, {"ColumnarTopN", create}, {"ColumnarDistinctOn", create}};
 
 void
 _PG_init(void)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         RegisterCustomScanMethods(&methods[i]);
 }
 C

@@ -85,7 +85,8 @@ fn many_groups_outgrow_a_limit() {
     assert!(!table.outgrows(1 << 20, 1000));
     for (at, part) in numbers.chunks(1000).enumerate() {
         let column = form(0, part);
-        table.consume(&[column.clone()], &[column], 1000, |row| (at * 1000 + row) as u64).unwrap();
+        let column = std::slice::from_ref(&column);
+        table.consume(column, column, 1000, |row| (at * 1000 + row) as u64).unwrap();
     }
     // NULLs are one group.
     assert_eq!(table.len(), 20_000 - 20_000usize.div_ceil(7) + 1);
