@@ -1,6 +1,7 @@
 -- EXPLAIN ANALYZE tells how long each phase of a batch node took.
 CREATE TABLE explain_c (k int, t text, v bigint) USING pgcolumnar;
 INSERT INTO explain_c SELECT i, 'name ' || i % 50, i % 1000 FROM generate_series(1, 200000) i;
+ANALYZE explain_c;
 CREATE FUNCTION explain_c_lines(query text, options text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN

@@ -54,6 +54,8 @@ SELECT twins($$CREATE TABLE p (LIKE t) PARTITION BY RANGE (id); CREATE TABLE p1 
 SELECT all_same('SELECT g, sum(a * b * c), count(*) FROM p GROUP BY g', 'SELECT sum(a * b * c), avg(c * c * c * c) FROM p', 'SELECT DISTINCT a * b * c FROM p', 'SELECT g, sum(a) FROM p WHERE a * b * c < 0 GROUP BY g', 'SELECT g, sum(a * b * c) FROM p WHERE id < 1000 GROUP BY g HAVING count(*) > 3');
 SELECT nodes('SELECT g, sum(a * b * c), count(*) FROM p GROUP BY g'), counted('Left to PostgreSQL', 'SELECT g, sum(a * b * c), count(*) FROM p GROUP BY g');
 -- Groups in files, whose parts have sums that fit and whose sums do not: none is handed out before that is known.
+-- Autovacuum may have looked at the table by now or not; batches are to do the work in either case.
+SET enable_hashagg = off; SET enable_sort = off;
 SET work_mem = '64kB'; SET hash_mem_multiplier = 1; SET pgcolumnar.max_threads = 0;
 SELECT counted('Spilled', 'SELECT id % 40000, sum(a * 2) FROM t GROUP BY 1') > 0 AS spilled, counted('Left to PostgreSQL', 'SELECT id % 40000, sum(a * 2) FROM t GROUP BY 1') AS fits, counted('Left to PostgreSQL', 'SELECT id % 40000, sum(b * b) FROM t GROUP BY 1') AS does_not;
 SELECT all_same('SELECT id % 40000, sum(b * b) FROM t GROUP BY 1', 'SELECT id % 40000, avg(b * b), count(*) FROM t GROUP BY 1', 'SELECT id % 40000, var_pop(b) FROM t GROUP BY 1', 'SELECT id % 40000, sum(a * 2) FROM t GROUP BY 1');
@@ -61,7 +63,7 @@ SET pgcolumnar.max_threads = 2;
 -- Passes over some of the groups each: a value of any group is met in the first.
 SELECT counted('Passes', $$SELECT id % 40000, sum(a * b), jsonb_agg(md5(id::text)) IS NULL FROM t GROUP BY 1$$) > 1 AS passes;
 SELECT same(format($$SELECT id %% 40000, sum(a * b * c), jsonb_agg(md5(id::text)) IS NULL FROM t WHERE id %% 100 <> 7 OR id = %s GROUP BY 1$$, 2007 + 7500 * x)) FROM generate_series(0, 7) x;
-RESET work_mem; RESET hash_mem_multiplier;
+RESET work_mem; RESET hash_mem_multiplier; RESET enable_hashagg; RESET enable_sort;
 -- parameters with more digits than kernels have
 SELECT all_same('SELECT count(*) FROM t WHERE a < (SELECT 1e50 + count(*) FROM t WHERE id < 0)', 'SELECT id FROM t WHERE a < (SELECT 1e50 + count(*) FROM t WHERE id < 0) AND id < 3000', 'SELECT g, sum(a) FROM t WHERE a > (SELECT -1e50 + count(*) FROM t WHERE id < 0) GROUP BY g', 'SELECT id FROM t WHERE a <> ALL (ARRAY(SELECT 1e50 + x FROM generate_series(1, 3) x)) AND id < 3000', 'SELECT count(*) FROM t WHERE a = ANY (ARRAY(SELECT 1e50 + x FROM generate_series(1, 3) x))');
 SELECT same('SELECT id FROM t WHERE a < (SELECT 1e50 + count(*) FROM t WHERE id < 0) ORDER BY a, id LIMIT 5', true), same('SELECT x, (SELECT count(*) FROM t WHERE a > x AND id < 3000) FROM unnest(ARRAY[5, 1e50, NULL, -1e45, 7]) x');
