@@ -114,6 +114,10 @@ fn first(states: Vec<State>) -> Vec<u64> {
 /// they are merged into. They take no more than `limit` bytes by themselves.
 fn first_of_groups(states: Vec<State>, limit: usize) -> Option<Vec<u64>> {
     let mut left = size(&states);
+    let check = || {
+        pgrx::check_for_interrupts!();
+        Ok(())
+    };
     let mut merged: Option<DistinctOn> = None;
     for state in states {
         let State::DistinctOn(groups) = state else { continue };
@@ -123,7 +127,7 @@ fn first_of_groups(states: Vec<State>, limit: usize) -> Option<Vec<u64>> {
             continue;
         };
         let beside = groups.memory_size() + left;
-        match all.merge(groups) {
+        match all.merge(groups, &check) {
             Ok(()) => {}
             Err(columnar_exec::ExecError::Unsupported) => return None,
             Err(e) => error::raise_plain(&e),

@@ -131,12 +131,17 @@ impl DistinctOn {
         reserve(&mut self.firsts, more * self.order.len())
     }
 
-    /// Takes in all that another took in.
-    pub fn merge(&mut self, mut other: Self) -> Result<(), ExecError> {
+    /// Takes in all that another took in. `check` is asked every some thousand groups; its error ends the work.
+    pub fn merge(
+        &mut self,
+        mut other: Self,
+        check: &dyn Fn() -> Result<(), ExecError>,
+    ) -> Result<(), ExecError> {
         assert_eq!(self.order, other.order);
         let width = self.order.len();
         let mut numbers = std::mem::take(&mut self.numbers);
         for from in (0..other.len()).step_by(CHUNK) {
+            check()?;
             let to = other.len().min(from + CHUNK);
             numbers.clear();
             self.table.find_rows(&other.table.rows, from..to, None, &mut numbers)?;

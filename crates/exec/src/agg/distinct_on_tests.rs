@@ -53,7 +53,7 @@ proptest! {
         }
         let mut found = found.into_iter();
         let mut all = found.next().unwrap();
-        found.for_each(|other| all.merge(other).unwrap());
+        found.for_each(|other| all.merge(other, &|| Ok(())).unwrap());
 
         let whole: Vec<Column> = (0..4).map(|at| form(forms[at], &columns[at])).collect();
         let values = |from: usize, count: usize, row: usize| -> Vec<Scalar> {
