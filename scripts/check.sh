@@ -115,15 +115,16 @@ suites() {
 
 start_cluster() { cluster_init "$@" && cluster_start "$1"; }
 
-# script_tests NAME PG_CONFIG SCRATCH: the executables of tests/, as scripts/lib.sh says.
+# script_tests NAME PG_CONFIG SCRATCH HEADERS: the executables of tests/, as scripts/lib.sh says; those that compile C find the
+# server's headers in HEADERS, since a private installation has none.
 script_tests() {
-  local name=$1 config=$2 dir=$3 script test log status start passed failed
+  local name=$1 config=$2 dir=$3 headers=$4 script test log status start passed failed
   for script in tests/*.sh; do
     [ -x "$script" ] || continue
     test=$(basename "$script" .sh) status=0 start=$SECONDS
     log=$LOGS/$name-$test.log
     as_server mkdir -p "$dir/$test"
-    env -u PGHOST PG_CONFIG="$config" PGBIN="$PGBIN" PGMAJOR="$(pg_major "$config")" SCRATCH="$dir/$test" ROOT="$ROOT" \
+    env -u PGHOST PG_CONFIG="$config" PGBIN="$PGBIN" PGMAJOR="$(pg_major "$config")" PGHEADERS="$headers" SCRATCH="$dir/$test" ROOT="$ROOT" \
       "$script" > "$log" 2>&1 < /dev/null || status=$?
     if [ $status = 77 ]; then skip "$name: $test" "$(tail -n 1 "$log")"; continue; fi
     read -r passed failed < <(sed -nE 's/^([a-z0-9_-]+: )?([0-9]+) passed, ([0-9]+) failed$/\2 \3/p' "$log" | tail -n 1) || { passed=1 failed=0; }
@@ -143,7 +144,7 @@ server_tests() {
   step "$name: build and install" install_into "$build" "$installed" DEBUG=1 TARGET_DIR="$target" || return 0
   suites "$name" "$installed" "$scratch/plain"
   suites "$name preloaded" "$installed" "$scratch/preloaded" "shared_preload_libraries = 'pgcolumnar'"
-  script_tests "$name" "$installed" "$scratch"
+  script_tests "$name" "$installed" "$scratch" "$("$build" --includedir-server)"
 }
 
 # assert_postgres: the assert-enabled 18, built where it is missing and we may; sets ASSERT_CONFIG, empty where there is none.

@@ -30,7 +30,7 @@ _PG_init(void)
         RegisterCustomScanMethods(&methods[i]);
 }
 C
-cc -shared -fPIC -O1 -I"$("$PG_CONFIG" --includedir-server)" -o "$SCRATCH/other/other.so" "$SCRATCH/other/other.c"
+cc -shared -fPIC -O1 -I"${PGHEADERS:-$("$PG_CONFIG" --includedir-server)}" -o "$SCRATCH/other/other.so" "$SCRATCH/other/other.c"
 chmod -R a+rX "$SCRATCH/other"
 other=$SCRATCH/other/other.so
 
