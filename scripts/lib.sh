@@ -6,6 +6,7 @@
 #   PG_CONFIG  pg_config of a private installation that has pgcolumnar installed
 #   PGBIN      its directory of programs (initdb, pg_ctl, psql, ...)
 #   PGMAJOR    15, 16, 17 or 18
+#   PGHEADERS  where the headers of the server are, for tests that compile C
 #   SCRATCH    an empty directory that the server's user can read and write
 #   ROOT       this repository
 # and no server running: a test makes its own with the cluster functions below,
