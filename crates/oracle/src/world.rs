@@ -54,6 +54,9 @@ impl World {
             match draw.below(4) {
                 0 => {
                     let at = draw.below(self.tables.len() as u64) as usize;
+                    // To cut a file it waits five seconds for the other session, and five for the TOAST table's. Settings are
+                    // put in force anew after each change.
+                    self.main.must("SET statement_timeout = '60s'")?;
                     for columnar in [false, true] {
                         let vacuum = format!("VACUUM @@{}", self.tables[at].name);
                         self.main.must(&on_side(&vacuum, columnar))?;
