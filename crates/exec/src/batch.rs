@@ -1,5 +1,6 @@
 //! A run of rows, of which some are selected.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::column::{Column, Scalar};
@@ -32,10 +33,17 @@ pub trait External {
 pub struct CallRows<'a> {
     /// How many.
     pub len: usize,
-    /// The group of each; `None` where there is one group.
-    pub groups: Option<&'a [u32]>,
     /// Its arguments.
     pub args: &'a [Column],
+    /// Where the rows belong, by grouping set.
+    pub sets: &'a [CallGroups<'a>],
+}
+
+/// The groups of rows in a grouping set.
+#[derive(Clone, Debug)]
+pub struct CallGroups<'a> {
+    /// The group of each row; `None` where there is one group.
+    pub groups: Option<Cow<'a, [u32]>>,
     /// Groups there are by now.
     pub known: usize,
 }

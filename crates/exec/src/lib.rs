@@ -24,7 +24,7 @@ pub mod summary;
 pub mod topn;
 pub mod transition;
 
-pub use batch::{Batch, CallRows, ColumnSource, Context, External};
+pub use batch::{Batch, CallGroups, CallRows, ColumnSource, Context, External};
 pub use column::{Codes, Column, Data, Scalar, Span, StringDictionary, Strings};
 pub use error::ExecError;
 pub use expr::Expr;

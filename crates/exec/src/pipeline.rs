@@ -53,7 +53,7 @@ pub enum Sink {
         keys: Vec<Expr>,
         args: Vec<Option<Expr>>,
         conditions: Vec<Option<Expr>>,
-        /// Of one grouping set alone.
+        /// Of all sets; a pass is over one.
         transitions: Transitions,
     },
     /// Into the best rows; a row is told by its batch's sequence number and its place.
@@ -128,8 +128,9 @@ impl Pipeline {
     /// What transition functions do, where they keep states of several groups: those cannot be written to files.
     pub fn states_elsewhere(&self) -> Option<&Transitions> {
         match &self.sink {
-            Sink::Aggregate { keys, transitions, .. } => {
-                (!keys.is_empty() && !transitions.calls.is_empty()).then_some(transitions)
+            Sink::Aggregate { sets, transitions, .. } => {
+                let grouped = sets.iter().any(|set| !set.keys.is_empty());
+                (grouped && !transitions.calls.is_empty()).then_some(transitions)
             }
             _ => None,
         }
@@ -323,7 +324,8 @@ impl<'a> Worker<'a> {
                 let mut keys = evaluate_all(keys, &mut batch, context)?;
                 if let Some(pass) = transitions.pass {
                     prove(&pipeline, args, conditions, transitions, &mut batch, context)?;
-                    let rows = tables[0].rows_of(pass, &keys, batch.len())?;
+                    let [table] = &mut tables[..] else { panic!("a pass is over one set") };
+                    let rows = table.rows_of(pass, &sets[0].pick(&keys), batch.len())?;
                     if rows.is_empty() {
                         return Ok(Outcome::Done(sequence));
                     }
@@ -336,7 +338,7 @@ impl<'a> Worker<'a> {
                 for (set, table) in sets.iter().zip(&mut *tables) {
                     set.consume(table, &keys, &args, &conditions, batch.len())?;
                 }
-                transition::advance(transitions, &conditions, &tables[0], &mut batch, context)?;
+                transition::advance(transitions, &conditions, tables, &mut batch, context)?;
                 Ok(Outcome::Done(sequence))
             }
             (Sink::TopN { keys, order, .. }, State::TopN(top)) => {

@@ -1,14 +1,16 @@
 //! Aggregates that no kernel folds: the backend calls their transition functions for the rows of a batch that has been
-//! grouped.
+//! grouped, once for each grouping set.
 //!
-//! The aggregator numbers the groups, and [`External::advance`] gets the number of each row with the arguments. States stay
-//! with the backend and do not go to files. Where they outgrow memory the scan is repeated, each time for some of the groups
-//! ([`Pass`]).
+//! The aggregator of a set numbers the groups, and [`External::advance`] gets the number of each row with the arguments. States stay
+//! with the backend and do not go to files. Where they outgrow memory the scan is repeated, each time for one set, then for
+//! some of its groups ([`Pass`]).
 //!
 //! [`External::advance`]: crate::External::advance
 
+use std::borrow::Cow;
+
 use crate::agg::{Aggregator, Pass};
-use crate::batch::{Batch, CallRows, Context};
+use crate::batch::{Batch, CallGroups, CallRows, Context};
 use crate::column::{Column, Data, Scalar};
 use crate::error::ExecError;
 use crate::expr::Expr;
@@ -52,38 +54,39 @@ impl Transitions {
     }
 }
 
-/// Has the transition functions called for the rows of a batch, which the aggregator has taken in. `conditions` are the
-/// values of FILTER by aggregate.
+/// Has the transition functions called for the rows of a batch, which the tables of all sets have taken in. `conditions` are
+/// the values of FILTER by aggregate.
 pub(crate) fn advance(
     transitions: &Transitions,
     conditions: &[Option<Column>],
-    aggregator: &Aggregator,
+    tables: &[Aggregator],
     batch: &mut Batch<'_>,
     context: &mut Context<'_>,
 ) -> Result<(), ExecError> {
     for (number, call) in transitions.calls.iter().enumerate() {
         let picked = conditions[call.aggregate].as_ref().and_then(true_rows);
-        let groups = aggregator.last_groups();
-        let (part, part_groups);
-        let (args, groups, len) = match &picked {
-            None => (evaluate(&call.args, batch, context)?, groups, batch.len()),
+        let (args, len) = match &picked {
+            None => (evaluate(&call.args, batch, context)?, batch.len()),
             Some(rows) if rows.is_empty() => continue,
-            Some(rows) => {
-                // Arguments are evaluated for no row that the filter stops: they may fail there.
-                part = evaluate(&call.args, &mut batch.subset(rows), context)?;
-                part_groups = groups.map(|groups| {
-                    rows.iter().map(|&row| groups[row as usize]).collect::<Vec<u32>>()
-                });
-                (part, part_groups.as_deref(), rows.len())
-            }
+            // Arguments are evaluated for no row that the filter stops: they may fail there.
+            Some(rows) => (evaluate(&call.args, &mut batch.subset(rows), context)?, rows.len()),
         };
+        let sets: Vec<_> = tables.iter().map(|table| groups(table, picked.as_deref())).collect();
         let Some(external) = &mut context.external else {
             return Err(ExecError::Unsupported);
         };
-        let rows = CallRows { len, groups, args: &args, known: aggregator.groups() };
-        external.advance(number, rows)?;
+        external.advance(number, CallRows { len, args: &args, sets: &sets })?;
     }
     Ok(())
+}
+
+/// The groups of the rows that a table took in last, or of some of them.
+fn groups<'a>(table: &'a Aggregator, picked: Option<&[u32]>) -> CallGroups<'a> {
+    let groups = table.last_groups().map(|groups| match picked {
+        None => Cow::Borrowed(groups),
+        Some(rows) => rows.iter().map(|&row| groups[row as usize]).collect(),
+    });
+    CallGroups { groups, known: table.groups() }
 }
 
 fn evaluate(

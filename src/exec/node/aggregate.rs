@@ -10,6 +10,7 @@ use super::tables::Tables;
 use super::transition::Shared;
 use crate::exec::error;
 use crate::exec::plan::shape::Top;
+use crate::exec::run::Run;
 use crate::exec::translate::finish::Finish;
 use columnar_exec::ExecError;
 use columnar_exec::agg::{AggKind, Aggregator, TopKey, TopSource};
@@ -65,14 +66,12 @@ impl Groups {
             let Some(run) = inner.run.as_mut() else { panic!("an aggregation has no run") };
             let batches = states.and_then(|states| {
                 note_memory(node, &states);
-                let pipeline = Arc::clone(run.pipeline());
-                let _watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Merge);
                 let open = passes.are_left();
-                match Tables::new(run, states) {
+                match merging(run, |run| Tables::new(run, states)) {
                     // Groups would be handed out before it is known whether all sums fit.
                     Ok(mut tables)
                         if run.replaceable
-                            && pipeline.magnitude.may_outgrow()
+                            && run.pipeline().magnitude.may_outgrow()
                             && (open || tables.merge_later()) =>
                     {
                         tables.clear();
@@ -131,7 +130,10 @@ impl Batches {
                     return true;
                 }
                 match self.next_table() {
-                    Some((set, table)) => self.emitter.open(&self.sets[set], table, None),
+                    Some((set, table)) => {
+                        let (output, chosen) = (&self.sets[self.passes.first_set() + set], None);
+                        self.emitter.open(set, output, table, chosen);
+                    }
                     None => return false,
                 }
             }
@@ -140,27 +142,30 @@ impl Batches {
 }
 
 impl Batches {
-    /// The next table, with the number of its set; of the next scan where there is none of this.
+    /// The next table, with the number of its set among those of its pass; of the next scan where there is none of this.
     unsafe fn next_table(&mut self) -> Option<(usize, Aggregator)> {
         loop {
             // SAFETY: the node is running, and the groups before were handed out.
             unsafe {
-                let run = NodeState::inner(self.node).run.as_ref()?;
-                let pipeline = Arc::clone(run.pipeline());
-                let watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Merge);
-                if let Some(next) = self.tables.next() {
-                    return Some(next);
+                let run = NodeState::inner(self.node).run.as_mut()?;
+                if let Some((set, table)) = merging(run, |_| self.tables.next()) {
+                    return Some((set, table));
                 }
-                drop(watch);
                 let states = self.passes.next()?;
                 note_memory(self.node, &states);
                 let run = NodeState::inner(self.node).run.as_mut()?;
-                let pipeline = Arc::clone(run.pipeline());
-                let _watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Merge);
-                self.tables = Tables::new(run, states).unwrap_or_else(|e| error::raise_plain(&e));
+                self.tables = merging(run, |run| Tables::new(run, states))
+                    .unwrap_or_else(|e| error::raise_plain(&e));
             }
         }
     }
+}
+
+/// Has the tables of workers brought together, in time that EXPLAIN tells.
+fn merging<T>(run: &mut Run, merge: impl FnOnce(&mut Run) -> T) -> T {
+    let pipeline = Arc::clone(run.pipeline());
+    let _watch = Stopwatch::start(pipeline.phases.as_ref(), Phase::Merge);
+    merge(run)
 }
 
 impl Source {
@@ -284,15 +289,15 @@ unsafe fn sort(node: *mut NodeState, top: &Top, setup: &Setup, source: &mut Sour
                     Ok(())
                 };
                 while let Some((set, table)) = batches.next_table() {
-                    let (set, emitter) = (&batches.sets[set], &mut batches.emitter);
-                    let order = native_order(top, set, setup);
+                    let output = &batches.sets[batches.passes.first_set() + set];
+                    let order = native_order(top, output, setup);
                     // HAVING may remove any group, so that none can be left out before.
                     let first = (having.is_null() && !order.is_empty())
                         .then(|| table.top(&order, top.limit as usize, &check))
                         .transpose()
                         .unwrap_or_else(|e| error::raise_plain(&e));
-                    emitter.open(set, table, first);
-                    while emitter.next(slot) {
+                    batches.emitter.open(set, output, table, first);
+                    while batches.emitter.next(slot) {
                         put(slot);
                     }
                 }

@@ -3,7 +3,7 @@
 use super::setup::changed;
 use crate::exec::plan::shape::Shape;
 use crate::exec::translate::{Typed, ValueType};
-use columnar_exec::agg::{AggSpec, GroupSpec, GroupingSet};
+use columnar_exec::agg::{AggKind, AggSpec, GroupSpec, GroupingSet};
 use columnar_exec::{Expr, Scalar};
 use pgrx::pg_sys;
 use std::rc::Rc;
@@ -47,9 +47,11 @@ pub fn grouping_sets(
 ) -> (Vec<GroupingSet>, Vec<OutputSet>) {
     let whole = [(0..keys.len()).collect()];
     let members: &[Vec<usize>] = if shape.sets.is_empty() { &whole } else { &shape.sets };
+    // A final function may use its state up.
+    let once = aggregates.iter().any(|aggregate| aggregate.kind == AggKind::Transition);
     let mut different: Vec<(&Vec<usize>, usize)> = Vec::new();
     for members in members {
-        match different.iter_mut().find(|(known, _)| *known == members) {
+        match different.iter_mut().find(|(known, _)| *known == members && !once) {
             Some((_, repeats)) => *repeats += 1,
             None => different.push((members, 1)),
         }

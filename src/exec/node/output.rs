@@ -26,6 +26,8 @@ pub struct Emitter {
     /// Memory of the results of one chunk.
     context: pg_sys::MemoryContext,
     table: Option<Aggregator>,
+    /// The number of its grouping set among those of its pass.
+    set: usize,
     /// How often the groups are still to be handed out after this time.
     repeats: usize,
     /// Groups to hand out, ascending; `None` for all.
@@ -74,6 +76,7 @@ impl Emitter {
             transitions,
             context,
             table: None,
+            set: 0,
             repeats: 0,
             chosen: None,
             position: 0,
@@ -81,10 +84,17 @@ impl Emitter {
         }
     }
 
-    /// Goes over to a table of a grouping set, or to some of its groups.
-    pub fn open(&mut self, set: &OutputSet, table: Aggregator, chosen: Option<Vec<u32>>) {
-        self.columns = Rc::clone(&set.columns);
-        self.repeats = set.repeats - 1;
+    /// Goes over to a table of a grouping set, which is number `set` of its pass, or to some of its groups.
+    pub fn open(
+        &mut self,
+        set: usize,
+        output: &OutputSet,
+        table: Aggregator,
+        chosen: Option<Vec<u32>>,
+    ) {
+        self.set = set;
+        self.columns = Rc::clone(&output.columns);
+        self.repeats = output.repeats - 1;
         self.table = Some(table);
         self.chosen = chosen;
         self.position = 0;
@@ -118,7 +128,7 @@ impl Emitter {
                     (Finish::Function, Some(transitions)) => {
                         let old = pg_sys::MemoryContextSwitchTo(self.context);
                         let group = self.chunk.first + place;
-                        let result = transitions.borrow_mut().finish(call, group);
+                        let result = transitions.borrow_mut().finish(call, self.set, group);
                         pg_sys::MemoryContextSwitchTo(old);
                         call += 1;
                         result

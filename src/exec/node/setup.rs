@@ -4,6 +4,7 @@ use super::core_plan::CorePlan;
 use super::external::Evaluator;
 use super::keys::{OutputSet, grouping_sets};
 use super::methods::Kind;
+use super::passes::Part;
 use super::state::NodeState;
 use super::transition::{self, Shared};
 use crate::am::group::types::attributes;
@@ -58,8 +59,8 @@ pub struct Setup {
     pub aggregates: Vec<Aggregate>,
     /// Those of them that transition functions fold.
     pub transitions: Option<Shared>,
-    /// Groups that the run to be started takes in, if not all.
-    pub pass: Option<Pass>,
+    /// What the run to be started takes in, if not all.
+    pub part: Option<Part>,
 }
 
 impl Setup {
@@ -139,7 +140,7 @@ impl Setup {
             sets: Vec::new(),
             aggregates: Vec::new(),
             transitions: None,
-            pass: None,
+            part: None,
         }
     }
 
@@ -427,8 +428,15 @@ pub unsafe fn start(node: *mut NodeState) -> Run {
         };
         let (kinds, table_columns) = reader.kinds();
         let mut sink = setup.sink.clone();
-        if let Sink::Aggregate { transitions, .. } = &mut sink {
-            transitions.pass = setup.pass.take();
+        if let (Sink::Aggregate { sets, transitions, .. }, Some(part)) =
+            (&mut sink, setup.part.take())
+        {
+            // The keys of the other sets are evaluated all the same: what they cannot hold is met before any group is handed
+            // out.
+            if let Some(set) = part.set {
+                *sets = vec![sets.swap_remove(set)];
+            }
+            transitions.pass = (part.groups != Pass::ALL).then_some(part.groups);
         }
         let magnitude = match &sink {
             Sink::Aggregate { sets, args, .. } => Magnitude::new(&sets[0].spec.aggregates, args),

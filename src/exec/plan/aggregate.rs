@@ -5,8 +5,8 @@
 //!
 //! Aggregates that no kernel folds are priced by their transition functions ([`transition`](super::transition)).
 //!
-//! Refused, and left to core's nodes above a ColumnarScan: joins below, set-returning functions in the target list, any
-//! filter, key or aggregate that is not translated, and transition functions with grouping sets.
+//! Refused, and left to core's nodes above a ColumnarScan: joins below, set-returning functions in the target list, and any
+//! filter, key or aggregate that is not translated.
 
 use super::plan_callback;
 use super::reasons::{self, Step};
@@ -261,7 +261,7 @@ pub unsafe fn path(
                 .sum::<f64>();
         let scan = if calls.allow_threads() { size.on_threads(scan) } else { scan };
         let calling = calls
-            .cost((*input).rows, groups, shape.keys, scan)
+            .cost((*input).rows, groups, shape, scan)
             .ok_or(Refusal::Shape("states of volatile functions may outgrow memory"))?;
         let total = scan + calling + cost::emit(groups);
         let path = make_node::<pg_sys::CustomPath>(pg_sys::NodeTag::T_CustomPath);
@@ -305,9 +305,6 @@ unsafe fn collect(
         let mut left = Calls::default();
         for fold in &folds {
             if translator.aggregate(fold.cast())?.call.is_some() {
-                if !grouping.sets.is_null() {
-                    return Err(Refusal::Shape("a transition function with grouping sets"));
-                }
                 left.add(root, fold.cast());
             }
         }

@@ -2,6 +2,7 @@
 //! repeated because states outgrow memory.
 
 use super::list;
+use super::shape::Shape;
 use crate::exec::node;
 use pgrx::pg_sys;
 
@@ -83,7 +84,7 @@ impl Calls {
 
     /// What they add to an aggregation that costs `rest` without them; `None` where they do not fit into memory and cannot be
     /// repeated.
-    pub fn cost(&self, rows: f64, groups: f64, keys: usize, rest: f64) -> Option<f64> {
+    pub fn cost(&self, rows: f64, groups: f64, shape: &Shape, rest: f64) -> Option<f64> {
         if self.count == 0 {
             return Some(0.0);
         }
@@ -91,19 +92,22 @@ impl Calls {
         let limit = unsafe { pg_sys::get_hash_memory_limit() } as f64;
         let share = groups * (self.bytes + GROUP) / limit;
         // Core prices the sort by group that it does, and no sort within a group.
-        let compare = if self.sorts && keys > 0 {
+        let compare = if self.sorts && shape.keys > 0 {
             // SAFETY: as above.
             2.0 * unsafe { pg_sys::cpu_operator_cost }
         } else {
             0.0
         };
-        let sorting = compare * rows * rows.max(2.0).log2();
-        let calling = self.startup + rows * self.row + groups * self.group + sorting;
-        if keys == 0 || share <= 1.0 {
+        let sets = shape.set_sizes().count() as f64;
+        let calls = rows * sets;
+        let sorting = compare * calls * calls.max(2.0).log2();
+        let calling = self.startup + calls * self.row + groups * self.group + sorting;
+        if shape.keys == 0 || share <= 1.0 {
             return Some(calling);
         }
-        // Some of the passes are given up.
-        (!self.volatile).then_some(calling + rest * share * 1.5)
+        // Some of the passes are given up. Of several sets, each is scanned by itself then.
+        let passes = share * 1.5 + sets - 1.0;
+        (!self.volatile).then_some(calling + rest * passes)
     }
 }
 

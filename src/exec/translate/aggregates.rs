@@ -29,8 +29,10 @@ pub struct Aggregate {
     pub call: Option<Call>,
 }
 
-/// `AGGKIND_NORMAL`.
-const NORMAL: u8 = b'n';
+/// Whether it is neither an ordered-set nor a hypothetical-set aggregate (`AGGKIND_NORMAL`).
+pub fn is_normal(aggref: &pg_sys::Aggref) -> bool {
+    aggref.aggkind as u8 == b'n'
+}
 
 /// Functions by what they fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +76,7 @@ impl Translator {
 
     fn fold(&mut self, aggref: &pg_sys::Aggref) -> Result<Aggregate, Refusal> {
         let refuse = |why| Err(Refusal::AggregateFunction(function_name(aggref.aggfnoid), why));
-        if aggref.aggkind as u8 != NORMAL {
+        if !is_normal(aggref) {
             return refuse("ordered-set aggregate");
         }
         if !aggref.aggorder.is_null() {

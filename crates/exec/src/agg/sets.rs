@@ -29,6 +29,11 @@ impl GroupingSet {
         Self { spec, keys }
     }
 
+    /// The keys of this set among all keys.
+    pub fn pick(&self, keys: &[Column]) -> Vec<Column> {
+        self.keys.iter().map(|&key| keys[key].clone()).collect()
+    }
+
     /// A table without rows for each set.
     pub fn tables(sets: &[Self]) -> Vec<Aggregator> {
         sets.iter().map(|set| Aggregator::new(Arc::clone(&set.spec))).collect()
@@ -44,8 +49,7 @@ impl GroupingSet {
         filters: &[Option<Column>],
         rows: usize,
     ) -> Result<(), ExecError> {
-        let keys: Vec<Column> = self.keys.iter().map(|&key| keys[key].clone()).collect();
-        table.consume(&keys, args, filters, rows)
+        table.consume(&self.pick(keys), args, filters, rows)
     }
 }
 

@@ -11,7 +11,8 @@ use crate::{External, Span, Strings};
 /// Concatenates, as string_agg() does.
 #[derive(Default)]
 struct Lists {
-    states: Vec<Vec<Vec<i64>>>,
+    /// By call, set and group.
+    states: Vec<Vec<Vec<Vec<i64>>>>,
 }
 
 impl External for Lists {
@@ -21,17 +22,21 @@ impl External for Lists {
 
     fn advance(&mut self, call: usize, rows: CallRows<'_>) -> Result<(), ExecError> {
         self.states.resize(self.states.len().max(call + 1), Vec::new());
-        let states = &mut self.states[call];
-        states.resize(rows.known, Vec::new());
-        for row in 0..rows.len {
-            let Scalar::Int(value) = rows.args[0].get(row) else { panic!("no value") };
-            states[rows.groups.map_or(0, |groups| groups[row] as usize)].push(value);
+        let sets = &mut self.states[call];
+        sets.resize(rows.sets.len(), Vec::new());
+        for (states, set) in sets.iter_mut().zip(rows.sets) {
+            states.resize(set.known, Vec::new());
+            for row in 0..rows.len {
+                let Scalar::Int(value) = rows.args[0].get(row) else { panic!("no value") };
+                let group = set.groups.as_ref().map_or(0, |groups| groups[row] as usize);
+                states[group].push(value);
+            }
         }
         Ok(())
     }
 
     fn memory_size(&self) -> usize {
-        self.states.iter().flatten().map(|list| list.len() * 8).sum()
+        self.states.iter().flatten().flatten().map(|list| list.len() * 8).sum()
     }
 }
 
@@ -52,7 +57,8 @@ fn columns() -> (Column, Column) {
     (keys, Column::new(Data::Int(Arc::new((0..ROWS as i64).collect())), ROWS))
 }
 
-fn pipeline(keys: bool, pass: Option<Pass>) -> Pipeline {
+/// By each of `sets`: with the key where it is true, without any where not.
+fn pipeline(sets: &[bool], pass: Option<Pass>) -> Pipeline {
     let column = |column| Expr::Column(column);
     let few = Expr::Compare {
         op: CompareOp::Lt,
@@ -71,11 +77,8 @@ fn pipeline(keys: bool, pass: Option<Pass>) -> Pipeline {
         table_columns: [0, 1].into(),
         filters: Vec::new(),
         sink: Sink::Aggregate {
-            sets: vec![GroupingSet::whole(GroupSpec::new(
-                if keys { vec![ValueType::Bytes] } else { Vec::new() },
-                aggregates,
-            ))],
-            keys: if keys { vec![column(0)] } else { Vec::new() },
+            sets: sets.iter().map(|&keyed| set(keyed, &aggregates)).collect(),
+            keys: vec![column(0)],
             args: vec![None; 3],
             conditions: vec![None, None, Some(few)],
             transitions: Transitions { calls: vec![call(0), call(2)], repeatable: true, pass },
@@ -89,10 +92,16 @@ fn pipeline(keys: bool, pass: Option<Pass>) -> Pipeline {
     }
 }
 
+fn set(keyed: bool, aggregates: &[AggSpec]) -> GroupingSet {
+    let types = if keyed { vec![ValueType::Bytes] } else { Vec::new() };
+    GroupingSet::whole(GroupSpec::new(types, aggregates.to_vec()))
+}
+
 /// By key: its count, and what was listed of it.
 type Groups = BTreeMap<String, (Scalar, Vec<i64>, Vec<i64>)>;
 
-fn run(pipeline: Pipeline) -> (Groups, usize) {
+/// The groups of each set, and how many the table counts.
+fn run(pipeline: Pipeline) -> Vec<(Groups, usize)> {
     let mut lists = Lists::default();
     let pipeline = Arc::new(pipeline);
     assert!(pipeline.uses_external());
@@ -119,11 +128,19 @@ fn run(pipeline: Pipeline) -> (Groups, usize) {
         assert!(matches!(worker.process(morsel).unwrap(), Outcome::Done(_)));
     }
     let memory = worker.memory_size();
-    let State::Aggregate(mut tables) = std::mem::replace(&mut worker.state, State::Rows) else {
+    let State::Aggregate(tables) = std::mem::replace(&mut worker.state, State::Rows) else {
         panic!("groups are missing");
     };
     drop(worker);
-    let table = tables.remove(0);
+    assert!(memory > lists.memory_size());
+    tables
+        .iter()
+        .enumerate()
+        .map(|(set, table)| (groups_of(table, set, &lists), table.groups()))
+        .collect()
+}
+
+fn groups_of(table: &Aggregator, set: usize, lists: &Lists) -> Groups {
     let grouped = table.last_groups().is_some();
     let mut groups = Groups::new();
     for group in 0..table.groups() {
@@ -134,16 +151,20 @@ fn run(pipeline: Pipeline) -> (Groups, usize) {
         };
         assert!(table.output(0, group, group + 1).is_empty());
         let count = table.output(1, group, group + 1)[0].get(0);
-        let list = |call: usize| lists.states[call].get(group).cloned().unwrap_or_default();
+        let list = |call: usize| lists.states[call][set].get(group).cloned().unwrap_or_default();
         groups.insert(key, (count, list(0), list(1)));
     }
-    assert!(memory > lists.memory_size());
-    (groups, table.groups())
+    groups
+}
+
+/// As [`run`] by one set.
+fn run_one(keyed: bool, pass: Option<Pass>) -> (Groups, usize) {
+    run(pipeline(&[keyed], pass)).remove(0)
 }
 
 #[test]
 fn groups_are_numbered_and_filters_respected() {
-    let (groups, _) = run(pipeline(true, None));
+    let (groups, _) = run_one(true, None);
     assert_eq!(groups.len(), 97);
     let mut all = 0;
     for (count, list, few) in groups.values() {
@@ -158,22 +179,35 @@ fn groups_are_numbered_and_filters_respected() {
 
 #[test]
 fn one_group_takes_all_rows() {
-    let (groups, count) = run(pipeline(false, None));
+    let (groups, count) = run_one(false, None);
     assert_eq!(count, 1);
     assert_eq!(groups[""].1, (0..ROWS as i64).collect::<Vec<_>>());
     assert_eq!(groups[""].2, (0..1000).collect::<Vec<_>>());
 }
 
 #[test]
+fn each_set_has_states_of_its_own() {
+    let found = run(pipeline(&[true, false, true], None));
+    let wanted = [true, false, true].map(|keyed| run_one(keyed, None));
+    assert_eq!(found, wanted);
+}
+
+#[test]
+#[should_panic(expected = "a pass is over one set")]
+fn a_pass_over_several_sets_is_a_bug() {
+    run(pipeline(&[true, false], Some(Pass { number: 0, of: 2 })));
+}
+
+#[test]
 fn passes_make_up_the_whole() {
-    let (wanted, _) = run(pipeline(true, None));
+    let (wanted, _) = run_one(true, None);
     let mut found = Groups::new();
     let passes = Pass::ALL.split(4).flat_map(|pass| match pass.number {
         2 => pass.split(4).collect::<Vec<_>>(),
         _ => vec![pass],
     });
     for pass in passes {
-        let (groups, count) = run(pipeline(true, Some(pass)));
+        let (groups, count) = run_one(true, Some(pass));
         assert!(count < 60, "a pass took {count} of 97 groups");
         for (key, group) in groups {
             assert!(found.insert(key, group).is_none(), "a group came in two passes");

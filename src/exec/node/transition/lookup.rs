@@ -1,6 +1,7 @@
 //! What the catalogs say of an aggregate, and whether it may be called: as ExecInitAgg() of PostgreSQL's executor.
 
 use super::calls::{Address, Final, Function};
+use crate::exec::translate::aggregates::is_normal;
 use crate::exec::translate::functions::function_name;
 use crate::ports;
 use pgrx::pg_sys::{self, AclResult, Datum, ObjectType, Oid, SysCacheIdentifier};
@@ -11,8 +12,6 @@ const FINAL: i16 = 5;
 const SERIAL: i16 = 7;
 const FINAL_EXTRA: i16 = 12;
 const INITIAL: i16 = 21;
-/// `AGGKIND_NORMAL`.
-const NORMAL: u8 = b'n';
 /// `PROVOLATILE_VOLATILE`.
 const VOLATILE: u8 = b'v';
 
@@ -77,7 +76,7 @@ pub unsafe fn functions(aggref: &pg_sys::Aggref, node: *mut pg_sys::AggState) ->
         let mut inputs = oids(aggref.aggargtypes);
         let direct = length_of(aggref.aggdirectargs);
         // Ordered-set aggregates pass what they are ordered by.
-        let normal = aggref.aggkind as u8 == NORMAL;
+        let normal = is_normal(aggref);
         let passed = if normal { inputs.len() } else { length_of(aggref.args) };
         let final_args = if extra { inputs.len() } else { direct } + 1;
         let last = has_last.then(|| {
@@ -201,7 +200,8 @@ unsafe fn oids(list: *const pg_sys::List) -> Vec<Oid> {
     unsafe { (0..(*list).length as usize).map(|i| (*(*list).elements.add(i)).oid_value).collect() }
 }
 
-fn length_of(list: *const pg_sys::List) -> usize {
+/// Entries of a list, which may be null.
+pub fn length_of(list: *const pg_sys::List) -> usize {
     // SAFETY: a list that is not null has a length.
     if list.is_null() { 0 } else { unsafe { (*list).length as usize } }
 }

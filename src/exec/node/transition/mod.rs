@@ -1,4 +1,4 @@
-//! Aggregates by their transition functions: a state a group, advanced for the rows of each batch, made into results by the
+//! Aggregates by their transition functions: a state a group of each grouping set, advanced for the rows of each batch, made into results by the
 //! final function.
 //!
 //! What core's nodeAgg.c does for a hashed aggregation, with its rules for strict functions, for initial values and for
@@ -45,8 +45,8 @@ struct Call {
     function: Function,
     last: Option<Final>,
     inputs: Vec<ValueType>,
-    /// By group.
-    groups: Vec<GroupState>,
+    /// By grouping set and group.
+    sets: Vec<Vec<GroupState>>,
     /// In place of them, where the function is called when all rows are there.
     ordered: Option<Ordered>,
 }
@@ -87,7 +87,7 @@ impl Transitions {
                 let (function, last) = (found.function, found.last);
                 let ordered = is_ordered.then(|| Ordered::new(&*aggref, node, parent));
                 let inputs = transition.inputs.clone();
-                Call { function, last, inputs, groups: Vec::new(), ordered }
+                Call { function, last, inputs, sets: Vec::new(), ordered }
             });
             let calls = calls.collect();
             Some(Rc::new(RefCell::new(Self { calls, states, temporary, repeatable })))
@@ -103,14 +103,23 @@ impl Transitions {
     /// The node is running, on the backend's thread.
     pub unsafe fn advance(&mut self, call: usize, rows: CallRows<'_>) -> Result<(), ExecError> {
         let call = &mut self.calls[call];
+        let whole = |groups: &[u32]| groups.len() == rows.len;
         assert!(
-            rows.args.len() == call.inputs.len() && rows.groups.is_none_or(|g| g.len() == rows.len)
+            rows.args.len() == call.inputs.len()
+                && rows.sets.iter().all(|set| set.groups.as_deref().is_none_or(whole))
         );
         // SAFETY: as the caller's.
         unsafe {
             match &mut call.ordered {
-                Some(ordered) => ordered.start(&call.function, rows.groups.is_some()),
-                None => call.know(rows.known)?,
+                Some(ordered) => {
+                    let one = matches!(rows.sets, [set] if set.groups.is_none());
+                    ordered.start(&call.function, !one);
+                }
+                None => {
+                    for (set, groups) in rows.sets.iter().enumerate() {
+                        call.know(set, groups.known)?;
+                    }
+                }
             }
         }
         let columns: Vec<DatumColumn> = rows
@@ -126,34 +135,40 @@ impl Transitions {
                 nulls: column.nulls.as_ref().map(|nulls| &nulls[..rows.len]),
             })
             .collect();
-        let (function, states) = (&call.function, &mut call.groups[..]);
+        let (function, states) = (&call.function, &mut call.sets[..]);
         for from in (0..rows.len).step_by(CHUNK) {
             pgrx::check_for_interrupts!();
             let to = rows.len.min(from + CHUNK);
-            // SAFETY: the function was looked up for arguments of these types, and groups are known. An ERROR of the function
-            // leaves through the boundary; the frames up to it hold nothing to drop.
-            unsafe {
-                pg_sys::ffi::pg_guard_ffi_boundary(|| match &mut call.ordered {
-                    Some(ordered) => ordered.put(function, rows.groups, &args, from, to),
-                    None => calls::advance(function, states, rows.groups, &args, from, to),
-                });
+            for (set, groups) in rows.sets.iter().enumerate() {
+                let groups = groups.groups.as_deref();
+                // SAFETY: the function was looked up for arguments of these types, and groups are known. An ERROR of the
+                // function leaves through the boundary; the frames up to it hold nothing to drop.
+                unsafe {
+                    pg_sys::ffi::pg_guard_ffi_boundary(|| match &mut call.ordered {
+                        Some(ordered) => ordered.put(function, set, groups, &args, from, to),
+                        None => {
+                            calls::advance(function, &mut states[set], groups, &args, from, to);
+                        }
+                    });
+                }
             }
         }
         Ok(())
     }
 
-    /// Folds the rows that were put in order, of `groups` groups. Gives the share of them that were done when results had
-    /// outgrown `limit` bytes, where there is one.
+    /// Folds the rows that were put in order; `groups` are the groups of each set. Gives the share of them that were done
+    /// when results had outgrown `limit` bytes, where there is one.
     ///
     /// # Safety
     /// The node is running, and all rows were taken in.
-    pub unsafe fn close(&mut self, groups: usize, limit: Option<usize>) -> Option<f64> {
+    pub unsafe fn close(&mut self, groups: &[usize], limit: Option<usize>) -> Option<f64> {
+        let total: usize = groups.iter().sum();
         for at in 0..self.calls.len() {
             let Call { function, last, ordered: Some(ordered), .. } = &mut self.calls[at] else {
                 continue;
             };
             if !ordered.reserve(groups) {
-                let bytes = (groups * size_of::<Option<pg_sys::Datum>>()) as u64;
+                let bytes = (total * size_of::<Option<pg_sys::Datum>>()) as u64;
                 crate::exec::error::raise_plain(&ExecError::OutOfMemory { bytes });
             }
             // SAFETY: as the caller's; as in `advance`, an ERROR leaves through the boundary.
@@ -167,7 +182,7 @@ impl Transitions {
                 loop {
                     pgrx::check_for_interrupts!();
                     let all = pg_sys::ffi::pg_guard_ffi_boundary(|| {
-                        ordered.advance(function, last, &mut progress, CHUNK, groups, memory)
+                        ordered.advance(function, last, &mut progress, CHUNK, memory)
                     });
                     if all {
                         break;
@@ -175,7 +190,7 @@ impl Transitions {
                     if let Some(limit) = limit
                         && pg_sys::MemoryContextMemAllocated(memory, true) > limit
                     {
-                        let done = ordered.finished() as f64 / groups.max(1) as f64;
+                        let done = ordered.finished() as f64 / total.max(1) as f64;
                         return Some(done.min(1.0));
                     }
                 }
@@ -185,19 +200,24 @@ impl Transitions {
         None
     }
 
-    /// The result of a group in the current memory context; `None` for NULL. It may lie among the states.
+    /// The result of a group of a set in the current memory context; `None` for NULL. It may lie among the states.
     ///
     /// # Safety
     /// As [`Self::advance`]; it is asked for once until the states are reset.
-    pub unsafe fn finish(&mut self, call: usize, group: usize) -> Option<pg_sys::Datum> {
+    pub unsafe fn finish(
+        &mut self,
+        call: usize,
+        set: usize,
+        group: usize,
+    ) -> Option<pg_sys::Datum> {
         let call = &mut self.calls[call];
         if let Some(ordered) = &call.ordered {
-            return ordered.result(group);
+            return ordered.result(set, group);
         }
         // SAFETY: as the caller's. A group no row of which passed FILTER has the initial state.
         unsafe {
-            call.know(group + 1).unwrap_or_else(|e| crate::exec::error::raise_plain(&e));
-            let (function, last, state) = (&call.function, &call.last, &call.groups[group]);
+            call.know(set, group + 1).unwrap_or_else(|e| crate::exec::error::raise_plain(&e));
+            let (function, last, state) = (&call.function, &call.last, &call.sets[set][group]);
             pg_sys::ffi::pg_guard_ffi_boundary(|| calls::finish(function, last, state))
         }
     }
@@ -210,7 +230,8 @@ impl Transitions {
         };
         let lists = self.calls.iter().map(|call| {
             let results = call.ordered.as_ref().map_or(0, Ordered::list_size);
-            call.groups.capacity() * size_of::<GroupState>() + results
+            let groups: usize = call.sets.iter().map(Vec::capacity).sum();
+            groups * size_of::<GroupState>() + results
         });
         states + lists.sum::<usize>()
     }
@@ -224,7 +245,7 @@ impl Transitions {
             return;
         }
         for call in &mut self.calls {
-            call.groups = Vec::new();
+            call.sets = Vec::new();
             if let Some(ordered) = &mut call.ordered {
                 // SAFETY: as the caller's.
                 unsafe { ordered.reset() };
@@ -257,17 +278,21 @@ impl Transitions {
 }
 
 impl Call {
-    /// Gives groups up to `count` the initial state.
-    unsafe fn know(&mut self, count: usize) -> Result<(), ExecError> {
-        let before = self.groups.len();
+    /// Gives groups of a set up to `count` the initial state.
+    unsafe fn know(&mut self, set: usize, count: usize) -> Result<(), ExecError> {
+        if self.sets.len() <= set {
+            self.sets.resize_with(set + 1, Vec::new);
+        }
+        let groups = &mut self.sets[set];
+        let before = groups.len();
         if count <= before {
             return Ok(());
         }
         let more = count - before;
         let bytes = (count * size_of::<GroupState>()) as u64;
-        self.groups.try_reserve(more).map_err(|_| ExecError::OutOfMemory { bytes })?;
-        self.groups.resize(count, self.function.initial());
-        let (function, new) = (&self.function, &mut self.groups[before..]);
+        groups.try_reserve(more).map_err(|_| ExecError::OutOfMemory { bytes })?;
+        groups.resize(count, self.function.initial());
+        let (function, new) = (&self.function, &mut groups[before..]);
         // SAFETY: as `Transitions::advance`.
         unsafe { pg_sys::ffi::pg_guard_ffi_boundary(|| calls::initialize(function, new)) };
         Ok(())

@@ -1,13 +1,15 @@
 //! Aggregates whose input is ordered: ORDER BY or DISTINCT among their arguments, and ordered-set aggregates.
 //!
-//! The rows of all groups go into one sort, by group, then by the aggregate's own order. When all are there, the transition
+//! The rows of all groups of all grouping sets go into one sort, by set and group, then by the aggregate's own order. When all are there, the transition
 //! function is called for them, and the final function at the end of each group; what stays in memory is the result of each
 //! group and the state of one. Ordered-set aggregates sort by themselves: their rows are brought together by group alone.
 //!
 //! Source: process_ordered_aggregate_multi() and finalize_aggregate() of PostgreSQL's executor.
 
 use super::calls::{self, Arg, Final, Function, GroupState};
+use super::lookup::length_of;
 use crate::exec::plan::list;
+use crate::exec::translate::aggregates::is_normal;
 
 use core::ptr;
 use pgrx::pg_sys::{self, Datum, NodeTag, Oid};
@@ -41,15 +43,13 @@ unsafe extern "C-unwind" {
     fn c_datumCopy(value: Datum, by_value: bool, len: i32) -> Datum;
 }
 
-/// `AGGKIND_NORMAL`.
-const NORMAL: u8 = b'n';
-/// `int4lt`.
-const INT4_LESS: u32 = 97;
+/// `int8lt`.
+const INT8_LESS: u32 = 412;
 
 /// The rows of an aggregate, and what becomes of them.
 pub struct Ordered {
     sort: *mut pg_sys::Tuplesortstate,
-    /// The number of the group, then the arguments.
+    /// Set and group ([`place`]), then the arguments.
     desc: pg_sys::TupleDesc,
     order: Order,
     distinct: Vec<Distinct>,
@@ -68,8 +68,10 @@ pub struct Ordered {
     /// Type of the result.
     len: i16,
     by_value: bool,
-    /// By group, in the memory of results.
+    /// By set and group, in the memory of results.
     results: Vec<Option<Datum>>,
+    /// Where those of each set begin, then where the last end.
+    starts: Vec<usize>,
 }
 
 /// Sort keys, as tuplesort_begin_heap() takes them.
@@ -110,7 +112,7 @@ pub struct Progress {
 
 /// Whether the input of an aggregate is ordered.
 pub fn is_ordered(aggref: &pg_sys::Aggref) -> bool {
-    !aggref.aggorder.is_null() || !aggref.aggdistinct.is_null() || aggref.aggkind as u8 != NORMAL
+    !aggref.aggorder.is_null() || !aggref.aggdistinct.is_null() || !is_normal(aggref)
 }
 
 impl Ordered {
@@ -127,14 +129,14 @@ impl Ordered {
         unsafe {
             let entries = list::pointers::<pg_sys::TargetEntry>(aggref.args);
             let desc = pg_sys::CreateTemplateTupleDesc(entries.len() as i32 + 1);
-            pg_sys::TupleDescInitEntry(desc, 1, ptr::null(), pg_sys::INT4OID, -1, 0);
+            pg_sys::TupleDescInitEntry(desc, 1, ptr::null(), pg_sys::INT8OID, -1, 0);
             for (i, entry) in entries.iter().enumerate() {
                 let expr = (**entry).expr.cast::<pg_sys::Node>();
                 let (type_id, typmod) = (pg_sys::exprType(expr), pg_sys::exprTypmod(expr));
                 pg_sys::TupleDescInitEntry(desc, i as i16 + 2, ptr::null(), type_id, typmod, 0);
             }
-            let normal = aggref.aggkind as u8 == NORMAL;
-            let passed = if normal { list_length(aggref.aggargtypes) } else { entries.len() };
+            let normal = is_normal(aggref);
+            let passed = if normal { length_of(aggref.aggargtypes) } else { entries.len() };
             let order = Order::new(aggref, normal);
             let distinct = distinct(aggref, entries.len());
             let direct = list::pointers::<pg_sys::Expr>(aggref.aggdirectargs);
@@ -166,6 +168,7 @@ impl Ordered {
                 len,
                 by_value,
                 results: Vec::new(),
+                starts: Vec::new(),
             }
         }
     }
@@ -207,13 +210,14 @@ impl Ordered {
         }
     }
 
-    /// Puts the rows `from..to` into the sort.
+    /// Puts the rows `from..to` into the sort, for their groups in a set.
     ///
     /// # Safety
     /// Called inside of a guard, after [`Self::start`]. The arguments are of the aggregate's types.
     pub unsafe fn put(
         &mut self,
         function: &Function,
+        set: usize,
         groups: Option<&[u32]>,
         args: &[Arg<'_>],
         from: usize,
@@ -238,7 +242,7 @@ impl Ordered {
                     nulls.add(i + 1).write(is_null);
                 }
                 let group = groups.map_or(0, |groups| groups[row]);
-                values.write(Datum::from(group as i32));
+                values.write(Datum::from(place(set, group)));
                 c_tuplesort_puttupleslot(self.sort, self.input);
             }
         }
@@ -288,18 +292,17 @@ impl Ordered {
         Progress { group: 0, state, is_new, compares: false, over: self.sort.is_null() }
     }
 
-    /// Calls the functions for some rows, at most `rows`; true when all `groups` groups have their results, which are put
-    /// into `memory`.
+    /// Calls the functions for some rows, at most `rows`; true when all groups have their results, which are put into
+    /// `memory`.
     ///
     /// # Safety
-    /// Called inside of a guard; `results` has room for as many.
+    /// Called inside of a guard; `results` has room for all groups.
     pub unsafe fn advance(
         &mut self,
         function: &Function,
         last: &Option<Final>,
         progress: &mut Progress,
         rows: usize,
-        groups: usize,
         memory: pg_sys::MemoryContext,
     ) -> bool {
         // SAFETY: as the caller's.
@@ -312,10 +315,11 @@ impl Ordered {
                 {
                     progress.over = true;
                 }
-                let mut group = groups;
+                let mut group = self.starts.last().map_or(0, |end| *end);
                 if !progress.over {
                     c_slot_getsomeattrs_int(row, (*self.desc).natts);
-                    group = (*(*row).tts_values).value() as i32 as usize;
+                    let (set, number) = group_at((*(*row).tts_values).value() as i64);
+                    group = self.starts[set] + number;
                 }
                 // Groups without a row have the initial state.
                 while progress.group < group {
@@ -389,9 +393,16 @@ impl Ordered {
         }
     }
 
-    /// Makes room for results.
-    pub fn reserve(&mut self, groups: usize) -> bool {
-        self.results.try_reserve_exact(groups).is_ok()
+    /// Makes room for the results of so many groups of each set.
+    pub fn reserve(&mut self, groups: &[usize]) -> bool {
+        self.starts.clear();
+        self.starts.push(0);
+        let mut total = 0;
+        self.starts.extend(groups.iter().map(|groups| {
+            total += groups;
+            total
+        }));
+        self.results.try_reserve_exact(total).is_ok()
     }
 
     /// Groups that have a result.
@@ -399,9 +410,9 @@ impl Ordered {
         self.results.len()
     }
 
-    /// The result of a group; `None` for NULL.
-    pub fn result(&self, group: usize) -> Option<Datum> {
-        self.results[group]
+    /// The result of a group of a set; `None` for NULL.
+    pub fn result(&self, set: usize, group: usize) -> Option<Datum> {
+        self.results[self.starts[set] + group]
     }
 
     /// Bytes of the list of results.
@@ -461,7 +472,7 @@ impl Order {
     unsafe fn new(aggref: &pg_sys::Aggref, normal: bool) -> Self {
         let mut order = Self {
             columns: vec![1],
-            operators: vec![INT4_LESS.into()],
+            operators: vec![INT8_LESS.into()],
             collations: vec![Oid::INVALID],
             nulls_first: vec![false],
         };
@@ -528,7 +539,12 @@ pub unsafe fn state_for(
     }
 }
 
-fn list_length(list: *const pg_sys::List) -> usize {
-    // SAFETY: a list that is not null has a length.
-    if list.is_null() { 0 } else { unsafe { (*list).length as usize } }
+/// A group of a set as a number that orders by set, then group.
+fn place(set: usize, group: u32) -> i64 {
+    (set as i64) << 32 | i64::from(group)
+}
+
+/// Set and group of a [`place`].
+fn group_at(place: i64) -> (usize, usize) {
+    ((place >> 32) as usize, place as u32 as usize)
 }
