@@ -91,7 +91,8 @@ impl Calls {
         // SAFETY: reads settings.
         let limit = unsafe { pg_sys::get_hash_memory_limit() } as f64;
         let share = groups * (self.bytes + GROUP) / limit;
-        // Core prices the sort by group that it does, and no sort within a group.
+        // Sorts within a group are priced by neither core nor here, as core makes them too; what is left of the sort is its
+        // part that tells groups apart.
         let compare = if self.sorts && shape.keys > 0 {
             // SAFETY: as above.
             2.0 * unsafe { pg_sys::cpu_operator_cost }
@@ -99,9 +100,9 @@ impl Calls {
             0.0
         };
         let sets = shape.set_sizes().count() as f64;
-        let calls = rows * sets;
-        let sorting = compare * calls * calls.max(2.0).log2();
-        let calling = self.startup + calls * self.row + groups * self.group + sorting;
+        let sorting = compare * rows * sets * groups.max(2.0).log2();
+        // Of sets that are prefixes of one another, core prices the calls once, though it makes them for each.
+        let calling = self.startup + rows * self.row + groups * self.group + sorting;
         if shape.keys == 0 || share <= 1.0 {
             return Some(calling);
         }
