@@ -15,7 +15,7 @@ use super::shape::Shape;
 use super::transition::Calls;
 use super::{
     PathMethods, append, close_table, cost, disable, distinct_on, fallback, list, make_node,
-    open_table, rte_of, scans_disabled, walk,
+    new_scan, open_table, rte_of, scans_disabled, walk,
 };
 use crate::exec::node;
 use crate::exec::translate::Refusal;
@@ -465,14 +465,9 @@ pub unsafe fn make_plan(
     // SAFETY: as the caller's.
     unsafe {
         let (parts, having) = Parts::of_path(path);
-        let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
-        (*scan).scan.plan.targetlist = tlist;
+        let scan = new_scan(path, parts.relid, tlist, plans, methods);
         // HAVING is a list of conditions.
         (*scan).scan.plan.qual = having.cast();
-        (*scan).scan.scanrelid = parts.relid;
-        (*scan).flags = (*path).flags;
-        (*scan).custom_plans = plans;
-        (*scan).methods = methods;
         let copy = |item: &*mut pg_sys::Node| -> *mut pg_sys::Expr {
             pg_sys::copyObjectImpl((*item).cast()).cast()
         };

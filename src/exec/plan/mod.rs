@@ -199,6 +199,29 @@ unsafe fn make_node<T>(tag: pg_sys::NodeTag) -> *mut T {
     }
 }
 
+/// A plan node over a table for a path; its filter and what is its node's own are still to be filled in.
+///
+/// # Safety
+/// As `PlanCustomPath`, which gives the arguments.
+unsafe fn new_scan(
+    path: *const pg_sys::CustomPath,
+    relid: pg_sys::Index,
+    tlist: *mut pg_sys::List,
+    plans: *mut pg_sys::List,
+    methods: *const pg_sys::CustomScanMethods,
+) -> *mut pg_sys::CustomScan {
+    // SAFETY: as the caller's.
+    unsafe {
+        let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
+        (*scan).scan.plan.targetlist = tlist;
+        (*scan).scan.scanrelid = relid;
+        (*scan).flags = (*path).flags;
+        (*scan).custom_plans = plans;
+        (*scan).methods = methods;
+        scan
+    }
+}
+
 /// Whether the planner would rather not scan tables (`enable_seqscan`).
 fn scans_disabled() -> bool {
     // SAFETY: reads a setting.

@@ -1,7 +1,7 @@
 //! ColumnarScan: paths and plans.
 
 use super::plan_callback;
-use super::{PathMethods, cost, disable, list, make_node, scans_disabled, walk};
+use super::{PathMethods, cost, disable, list, make_node, new_scan, scans_disabled, walk};
 use crate::exec::node;
 use crate::exec::translate::Translator;
 use pgrx::pg_sys;
@@ -119,15 +119,12 @@ pub unsafe fn is_ours(path: *const pg_sys::Path) -> bool {
 }
 
 plan_callback!(plan, |rel, path, tlist, clauses, _plans| {
-    let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
+    let no_plans = core::ptr::null_mut();
+    let scan = new_scan(path, (*rel).relid, tlist, no_plans, node::scan_methods());
     // Whether a filter of a lower security level must come before another (row security, security barriers).
     let levels = list::pointers::<pg_sys::RestrictInfo>(clauses);
     let barrier = levels.iter().any(|r| (**r).security_level > 0);
-    (*scan).scan.plan.targetlist = tlist;
     (*scan).scan.plan.qual = pg_sys::extract_actual_clauses(clauses, false);
-    (*scan).scan.scanrelid = (*rel).relid;
-    (*scan).flags = (*path).flags;
-    (*scan).methods = node::scan_methods();
     let barrier = list::of_integers([i32::from(barrier)]);
     (*scan).custom_private = list::of_pointers([barrier, (*path).custom_private]);
     scan.cast::<pg_sys::Plan>()

@@ -11,8 +11,8 @@ use super::plan_callback;
 use super::reasons::{self, Step};
 use super::shape::{Shape, SortKey, Top};
 use super::{
-    PathMethods, close_table, cost, disable, fallback, list, make_node, open_table, rte_of,
-    scans_disabled, walk,
+    PathMethods, close_table, cost, disable, fallback, list, make_node, new_scan, open_table,
+    rte_of, scans_disabled, walk,
 };
 use crate::exec::node;
 use crate::exec::translate::Refusal;
@@ -225,13 +225,8 @@ pub unsafe fn make_scan_plan(
     unsafe {
         let lists = list::pointers::<pg_sys::List>((*path).custom_private);
         let integers = list::integers(lists[1]);
-        let scan = make_node::<pg_sys::CustomScan>(pg_sys::NodeTag::T_CustomScan);
-        (*scan).scan.plan.targetlist = tlist;
+        let scan = new_scan(path, integers[0] as pg_sys::Index, tlist, plans, methods);
         (*scan).scan.plan.qual = lists[2];
-        (*scan).scan.scanrelid = integers[0] as pg_sys::Index;
-        (*scan).flags = (*path).flags;
-        (*scan).custom_plans = plans;
-        (*scan).methods = methods;
         (*scan).custom_exprs = lists[0];
         let shape = list::of_integers(integers[1..].iter().copied());
         (*scan).custom_private = list::of_pointers([shape, core::ptr::null_mut()]);
