@@ -9,7 +9,7 @@ use columnar_exec::agg::{SetPieceSink, Spilled, spill_largest};
 use columnar_exec::pipeline::{Morsel, Outcome, Pipeline, State, Worker};
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -50,6 +50,8 @@ struct Shared {
     wake: Condvar,
     /// Nobody wants the results any more.
     cancelled: AtomicBool,
+    /// Bytes of the groups of all threads, as each told when it looked last.
+    held: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -62,8 +64,10 @@ struct Queue {
 /// When a worker's groups go to temporary files.
 #[derive(Clone, Copy, Debug)]
 pub struct SpillLimit {
-    /// Bytes of groups that one worker may hold.
+    /// Bytes of groups that one worker may hold whatever the others do.
     pub bytes: usize,
+    /// Bytes of the groups of all workers.
+    pub whole: usize,
     /// Partitions of the spill, a power of two.
     pub partitions: usize,
 }
@@ -75,6 +79,7 @@ impl Pool {
             queue: Mutex::default(),
             wake: Condvar::new(),
             cancelled: AtomicBool::new(false),
+            held: AtomicUsize::new(0),
         });
         // Bounded, so that threads that spill wait for the backend to write.
         let (sender, replies) = sync_channel(threads * DEPTH + PIECES);
@@ -183,7 +188,7 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Sy
             Ok(())
         };
         let mut spilled: Vec<usize> = Vec::new();
-        let mut most = 0;
+        let (mut most, mut held) = (0, 0);
         while let Some(morsel) = shared.take() {
             if shared.cancelled.load(Ordering::Relaxed) {
                 return;
@@ -191,9 +196,14 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Sy
             let rows = morsel.batch.rows;
             let outcome = worker.process(morsel);
             drop(replies.send(Reply::Outcome(outcome)));
-            match limit.spill(&mut worker.state, rows, &mut send) {
+            let others = shared.held.load(Ordering::Relaxed).saturating_sub(held);
+            match limit.beside(others).spill(&mut worker.state, rows, &mut send) {
                 Ok(Spilled { bytes, sets }) => {
                     most = most.max(bytes);
+                    let now = if sets.is_empty() { bytes } else { worker.memory_size() };
+                    shared.held.fetch_add(now, Ordering::Relaxed);
+                    shared.held.fetch_sub(held, Ordering::Relaxed);
+                    held = now;
                     spilled.extend(sets);
                 }
                 Err(error) => drop(replies.send(Reply::Outcome(Err(error)))),
@@ -225,6 +235,11 @@ fn run(shared: &Shared, pipeline: Arc<Pipeline>, limit: SpillLimit, replies: &Sy
 }
 
 impl SpillLimit {
+    /// That of one worker while the others hold so many bytes.
+    fn beside(self, others: usize) -> Self {
+        Self { bytes: self.bytes.max(self.whole.saturating_sub(others)), ..self }
+    }
+
     /// Spills a worker's groups, those of the largest grouping sets first, if they have outgrown their share of memory, or
     /// would with the next batch, which may have as many rows as the last. Those of DISTINCT ON are left to PostgreSQL then.
     pub fn spill(

@@ -85,8 +85,11 @@ impl Run {
             _ => 1,
         };
         let least = LEAST_MEMORY + sets.saturating_sub(1) * LEAST_SET_MEMORY;
-        let limit =
-            SpillLimit { bytes: (memory / wanted.max(1)).max(least), partitions: PARTITIONS };
+        let limit = SpillLimit {
+            bytes: (memory / wanted.max(1)).max(least),
+            whole: memory,
+            partitions: PARTITIONS,
+        };
         let turn = reader.next_sequence();
         let rows = reader.rows_left();
         Self {

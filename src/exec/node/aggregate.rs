@@ -6,14 +6,14 @@ use super::output::Emitter;
 use super::passes::Passes;
 use super::setup::Setup;
 use super::state::NodeState;
-use super::tables::Tables;
+use super::tables::{Tables, first_groups};
 use super::transition::Shared;
 use crate::exec::error;
 use crate::exec::plan::shape::Top;
 use crate::exec::run::Run;
 use crate::exec::translate::finish::Finish;
 use columnar_exec::ExecError;
-use columnar_exec::agg::{AggKind, Aggregator, TopKey, TopSource};
+use columnar_exec::agg::{AggKind, Aggregator, Kept, TopKey, TopSource};
 use columnar_exec::phases::{Phase, Stopwatch};
 use columnar_exec::pipeline::State;
 use columnar_exec::topn::Order;
@@ -130,9 +130,9 @@ impl Batches {
                     return true;
                 }
                 match self.next_table() {
-                    Some((set, table)) => {
-                        let (output, chosen) = (&self.sets[self.passes.first_set() + set], None);
-                        self.emitter.open(set, output, table, chosen);
+                    Some((set, kept)) => {
+                        let output = &self.sets[self.passes.first_set() + set];
+                        self.emitter.open(set, output, kept);
                     }
                     None => return false,
                 }
@@ -143,13 +143,13 @@ impl Batches {
 
 impl Batches {
     /// The next table, with the number of its set among those of its pass; of the next scan where there is none of this.
-    unsafe fn next_table(&mut self) -> Option<(usize, Aggregator)> {
+    unsafe fn next_table(&mut self) -> Option<(usize, Kept)> {
         loop {
             // SAFETY: the node is running, and the groups before were handed out.
             unsafe {
                 let run = NodeState::inner(self.node).run.as_mut()?;
-                if let Some((set, table)) = merging(run, |_| self.tables.next()) {
-                    return Some((set, table));
+                if let Some(next) = merging(run, |_| self.tables.next()) {
+                    return Some(next);
                 }
                 let states = self.passes.next()?;
                 note_memory(self.node, &states);
@@ -284,19 +284,15 @@ unsafe fn sort(node: *mut NodeState, top: &Top, setup: &Setup, source: &mut Sour
             }
             Source::Batches(batches) => {
                 let batches = &mut **batches;
-                let check = || {
-                    pgrx::check_for_interrupts!();
-                    Ok(())
-                };
-                while let Some((set, table)) = batches.next_table() {
+                while let Some((set, mut kept)) = batches.next_table() {
                     let output = &batches.sets[batches.passes.first_set() + set];
                     let order = native_order(top, output, setup);
                     // HAVING may remove any group, so that none can be left out before.
-                    let first = (having.is_null() && !order.is_empty())
-                        .then(|| table.top(&order, top.limit as usize, &check))
-                        .transpose()
-                        .unwrap_or_else(|e| error::raise_plain(&e));
-                    batches.emitter.open(set, output, table, first);
+                    if having.is_null() && !order.is_empty() {
+                        let first = first_groups(&kept, &order, top.limit as usize);
+                        kept.groups = Some(first.unwrap_or_else(|e| error::raise_plain(&e)));
+                    }
+                    batches.emitter.open(set, output, kept);
                     while batches.emitter.next(slot) {
                         put(slot);
                     }

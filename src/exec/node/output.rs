@@ -6,7 +6,7 @@ use super::transition::Shared;
 use crate::exec::error;
 use crate::exec::translate::finish::{Finish, finish};
 use crate::exec::translate::values;
-use columnar_exec::agg::Aggregator;
+use columnar_exec::agg::{Aggregator, Kept};
 use columnar_exec::datum::DatumColumn;
 use columnar_exec::{Batch, Column, ColumnSource, Context, ExecError, Scalar};
 use pgrx::pg_sys;
@@ -85,18 +85,12 @@ impl Emitter {
     }
 
     /// Goes over to a table of a grouping set, which is number `set` of its pass, or to some of its groups.
-    pub fn open(
-        &mut self,
-        set: usize,
-        output: &OutputSet,
-        table: Aggregator,
-        chosen: Option<Vec<u32>>,
-    ) {
+    pub fn open(&mut self, set: usize, output: &OutputSet, kept: Kept) {
         self.set = set;
         self.columns = Rc::clone(&output.columns);
         self.repeats = output.repeats - 1;
-        self.table = Some(table);
-        self.chosen = chosen;
+        self.table = Some(kept.table);
+        self.chosen = kept.groups;
         self.position = 0;
         self.chunk = Chunk::default();
     }

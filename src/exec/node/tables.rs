@@ -5,13 +5,19 @@ use crate::exec::run::{PARTITIONS, Run};
 use crate::exec::spill::Spill;
 use crate::threads;
 use columnar_exec::ExecError;
-use columnar_exec::agg::{Aggregator, GroupSpec};
+use columnar_exec::agg::{Aggregator, Found, GroupSpec, Kept, TopKey};
 use columnar_exec::pipeline::{Sink, State};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Groups in all workers' tables from which on they are merged by several threads.
 const PARALLEL_MERGE: usize = 20_000;
+/// Tables that are looked up in each other: each in all before it, so that more are merged by partitions.
+const MOST_IN_PLACE: usize = 4;
+/// Groups that a thread looks up at once.
+const LOOKUP: usize = 1 << 15;
+/// Groups among which a thread looks for the first of an order.
+const RANGE: usize = 1 << 17;
 /// Eighths of the memory for groups that tables and the tables they are merged into take at most, for the short time that
 /// both are there.
 const MERGE_EIGHTHS: usize = 11;
@@ -77,7 +83,7 @@ impl Tables {
     }
 
     /// The next table, with the number of its set.
-    pub fn next(&mut self) -> Option<(usize, Aggregator)> {
+    pub fn next(&mut self) -> Option<(usize, Kept)> {
         loop {
             let (set, source) = self.sources.front_mut()?;
             if let Some(table) = source.next() {
@@ -105,7 +111,7 @@ impl Tables {
 /// Tables of a set that are still to be handed out.
 struct Source {
     spec: Arc<GroupSpec>,
-    tables: VecDeque<Aggregator>,
+    tables: VecDeque<Kept>,
     merging: Option<Rounds>,
     spilled: Vec<Level>,
     limit: usize,
@@ -120,6 +126,8 @@ struct Rounds {
 
 /// How the tables of all workers are brought together.
 enum Merge {
+    /// Where they are, looked up in each other.
+    InPlace,
     /// In memory, all at once.
     Whole,
     /// In memory, in so many partitions, as many at a time as there are tables.
@@ -135,8 +143,49 @@ struct Level {
     depth: u32,
 }
 
+/// Brings tables together where they are, looking up by several threads.
+fn merge_in_place(tables: Vec<Aggregator>) -> Result<VecDeque<Kept>, ExecError> {
+    let find = |table: &Aggregator, other: &Aggregator, groups: &[u32]| {
+        let pieces: Vec<&[u32]> = groups.chunks(LOOKUP).collect();
+        let found = threads::map_while_wanted(&pieces, |piece, wanted| {
+            table.find_in(other, piece, &|| still(wanted))
+        });
+        let mut all = Found::default();
+        for piece in found {
+            all.append(piece?)?;
+        }
+        Ok(all)
+    };
+    let check = || {
+        pgrx::check_for_interrupts!();
+        Ok(())
+    };
+    Ok(Aggregator::merge_in_place(tables, &find, &check)?.into())
+}
+
+/// Ends work that is not wanted any more.
+fn still(wanted: &threads::Wanted<'_>) -> Result<(), ExecError> {
+    if wanted.is() { Ok(()) } else { Err(ExecError::Cancelled) }
+}
+
+/// The groups of a table that can be among the first `n` of an order, ascending; looked for by several threads.
+pub fn first_groups(kept: &Kept, order: &[TopKey], n: usize) -> Result<Vec<u32>, ExecError> {
+    let total = kept.table.groups();
+    let ranges: Vec<_> =
+        (0..total).step_by(RANGE).map(|from| from..total.min(from + RANGE)).collect();
+    let found = threads::map_while_wanted(&ranges, |range, wanted| {
+        let among = kept.groups.as_deref();
+        kept.table.top(order, n, range.clone(), among, &|| still(wanted))
+    });
+    let mut all = Vec::new();
+    for range in found {
+        all.extend(range?);
+    }
+    Ok(all)
+}
+
 /// Brings the tables of all workers together: in partitions, by several threads, where they are large.
-fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> Result<VecDeque<Aggregator>, ExecError> {
+fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> Result<VecDeque<Kept>, ExecError> {
     let total: usize = tables.iter().map(Aggregator::groups).sum();
     let bytes: usize = tables.iter().map(Aggregator::memory_size).sum();
     let distinct = spec.aggregates.iter().any(|aggregate| aggregate.distinct.is_some());
@@ -146,7 +195,7 @@ fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> Result<VecDeque<Aggre
         let numbers: Vec<usize> = (0..count).collect();
         tables = merge_partitions(&parts, &numbers, count)?;
         if !spec.keys.is_empty() {
-            return Ok(tables.into());
+            return Ok(tables.into_iter().map(Kept::from).collect());
         }
         // One group: the partitions are of the values of DISTINCT aggregates.
         tables.iter_mut().for_each(Aggregator::close);
@@ -158,7 +207,7 @@ fn merge(spec: &GroupSpec, mut tables: Vec<Aggregator>) -> Result<VecDeque<Aggre
             all.merge(table)?;
         }
     }
-    Ok(all.into_iter().collect())
+    Ok(all.into_iter().map(Kept::from).collect())
 }
 
 /// Merges some of `count` partitions of tables, each on a thread.
@@ -168,8 +217,7 @@ fn merge_partitions(
     count: usize,
 ) -> Result<Vec<Aggregator>, ExecError> {
     let merged = threads::map_while_wanted(partitions, |&partition, wanted| {
-        let check = || if wanted.is() { Ok(()) } else { Err(ExecError::Cancelled) };
-        Aggregator::merge_partition(parts, partition, count, &check)
+        Aggregator::merge_partition(parts, partition, count, &|| still(wanted))
     });
     merged.into_iter().collect()
 }
@@ -197,6 +245,10 @@ impl Source {
             Self { spec, tables: VecDeque::new(), merging: None, spilled: Vec::new(), limit };
         if spill.is_none() {
             match how_to_merge(&source.spec, &tables, limit)? {
+                Merge::InPlace => {
+                    source.tables = merge_in_place(tables)?;
+                    return Ok(source);
+                }
                 Merge::Whole => {
                     source.tables = merge(&source.spec, tables)?;
                     return Ok(source);
@@ -217,7 +269,7 @@ impl Source {
     }
 
     /// The next table.
-    fn next(&mut self) -> Option<Aggregator> {
+    fn next(&mut self) -> Option<Kept> {
         loop {
             if let Some(table) = self.tables.pop_front() {
                 return Some(table);
@@ -227,10 +279,10 @@ impl Source {
             if merged.is_empty() {
                 self.merging = None;
             }
-            self.tables.extend(merged);
+            self.tables.extend(merged.into_iter().map(Kept::from));
         }
         if !self.spec.keys.is_empty() {
-            return self.next_spilled();
+            return self.next_spilled().map(Kept::from);
         }
         // One group: what was spilled are values of DISTINCT aggregates, each partition by itself distinct.
         let mut all = self.next_spilled()?;
@@ -239,7 +291,7 @@ impl Source {
             table.close();
             all.merge(table).unwrap_or_else(|e| error::raise_plain(&e));
         }
-        Some(all)
+        Some(all.into())
     }
 
     /// The next table from files.
@@ -278,6 +330,13 @@ impl Source {
 /// How tables are merged without taking too much memory together with what they are merged into; `limit` is the share of
 /// each.
 fn how_to_merge(spec: &GroupSpec, tables: &[Aggregator], limit: usize) -> Result<Merge, ExecError> {
+    let groups: usize = tables.iter().map(Aggregator::groups).sum();
+    if (2..=MOST_IN_PLACE).contains(&tables.len())
+        && groups >= PARALLEL_MERGE
+        && tables.iter().all(Aggregator::merges_in_place)
+    {
+        return Ok(Merge::InPlace);
+    }
     let most = limit.saturating_mul(tables.len()) / 8 * MERGE_EIGHTHS;
     let bytes: usize = tables.iter().map(Aggregator::memory_size).sum();
     if tables.len() < 2 || bytes * 2 <= most {

@@ -5,7 +5,7 @@
 //!                                                                       \-> pairs that are new (distinct) -> updates
 //! ```
 //! Groups are numbered in the order in which they came. Aggregates keep arrays of states by that number and are updated in
-//! loops over a batch, without a decision a row. [`Aggregator::merge_partition`] brings the tables of several threads together,
+//! loops over a batch, without a decision a row. [`Aggregator::merge_in_place`] and [`Aggregator::merge_partition`] bring the tables of several threads together,
 //! [`Aggregator::spill`] and [`Aggregator::absorb`] move groups to temporary files and back. A [`GroupingSet`] says by which
 //! of the keys a table groups. [`DistinctOn`] keeps a row of each group in place of aggregates.
 
@@ -16,6 +16,7 @@ mod distinct_on;
 mod encode;
 mod extremes;
 mod hash;
+mod in_place;
 mod input;
 mod intern;
 mod lookup;
@@ -42,6 +43,7 @@ mod word;
 
 pub use aggregator::Aggregator;
 pub use distinct_on::DistinctOn;
+pub use in_place::{Find, Found, Kept};
 pub use magnitude::Magnitude;
 pub use pass::Pass;
 pub use sets::{GroupingSet, SetPieceSink, Spilled, spill_largest};

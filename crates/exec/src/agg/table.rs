@@ -157,6 +157,70 @@ impl KeyTable {
         found
     }
 
+    /// The number of each row of a batch of another table's keys; `None` for keys that are not there.
+    pub fn look_up(
+        &self,
+        batch: &KeyBatch,
+        sources: &[Source<'_>],
+        numbers: &mut Vec<Option<u32>>,
+    ) -> Result<(), ExecError> {
+        numbers.clear();
+        if self.slots.is_empty() {
+            return refill(numbers, batch.rows, None);
+        }
+        reserve(numbers, batch.rows)?;
+        let words = &self.rows.words[..];
+        if self.rows.has_strings() {
+            let width = batch.width;
+            let mut strings = vec![None; width];
+            for (key, &source) in sources.iter().enumerate() {
+                let is_string = self.rows.types[key] == ValueType::Bytes;
+                strings[self.rows.offsets[key]] = is_string.then_some(source);
+            }
+            let arena = &self.rows.arena;
+            self.seek(batch, numbers, |row, first| {
+                let stored = &words[first..first + width];
+                (0..width).all(|i| same(row[i], stored[i], strings[i], arena))
+            });
+        } else if batch.width == 1 {
+            self.seek(batch, numbers, |row, first| words[first] == row[0]);
+        } else {
+            self.seek(batch, numbers, |row, first| words[first..first + row.len()] == *row);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::look_up`]; `equals` compares the words of a row with those that begin at an index.
+    #[inline]
+    fn seek(
+        &self,
+        batch: &KeyBatch,
+        numbers: &mut Vec<Option<u32>>,
+        equals: impl Fn(&[u64], usize) -> bool,
+    ) {
+        let width = batch.width;
+        let mask = self.slots.len() - 1;
+        let blocks = batch.words.chunks(BLOCK * width).zip(batch.hashes.chunks(BLOCK));
+        for (rows, hashes) in blocks {
+            self.read_ahead(hashes, width);
+            for (row, &hash) in rows.chunks_exact(width).zip(hashes) {
+                let half = hash as u32;
+                let mut at = (half >> self.shift) as usize;
+                let number = loop {
+                    let slot = self.slots[at];
+                    if slot == EMPTY {
+                        break None;
+                    }
+                    if (slot >> 32) as u32 == half && equals(row, slot as u32 as usize * width) {
+                        break Some(slot as u32);
+                    }
+                    at = (at + 1) & mask;
+                };
+                numbers.push(number);
+            }
+        }
+    }
+
     /// Appends the number of each row of a batch.
     fn find_batch(
         &mut self,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::shapes::{column, dictionary_column};
-use crate::agg::{AggKind, AggSpec, Aggregator, GroupSpec, NumType, ValueType};
+use crate::agg::{AggKind, AggSpec, Aggregator, GroupSpec, Kept, NumType, ValueType};
 use crate::column::{Column, Scalar};
 
 /// Random numbers (splitmix64).
@@ -263,10 +263,11 @@ fn sum(values: &[Scalar]) -> Scalar {
     total
 }
 
-/// What an aggregator holds.
-fn found(aggregators: &[Aggregator]) -> BTreeMap<Vec<String>, Vec<String>> {
+/// What tables hold, as far as it is handed out.
+fn found(tables: &[Kept]) -> BTreeMap<Vec<String>, Vec<String>> {
     let mut all = BTreeMap::new();
-    for aggregator in aggregators {
+    for Kept { table: aggregator, groups: chosen } in tables {
+        assert!(chosen.as_ref().is_none_or(|chosen| chosen.is_sorted()));
         let groups = aggregator.groups();
         let spec = aggregator.spec();
         // In two pieces, which shows that ranges are kept to.
@@ -276,7 +277,10 @@ fn found(aggregators: &[Aggregator]) -> BTreeMap<Vec<String>, Vec<String>> {
             let outputs: Vec<Column> = (0..spec.aggregates.len())
                 .flat_map(|aggregate| aggregator.output(aggregate, from, to))
                 .collect();
-            for row in 0..to - from {
+            let is_chosen = |row: &usize| {
+                chosen.as_ref().is_none_or(|all| all.contains(&((from + row) as u32)))
+            };
+            for row in (0..to - from).filter(is_chosen) {
                 let read = |columns: &[Column]| -> Vec<String> {
                     columns.iter().map(|column| canonical(&column.get(row))).collect()
                 };
@@ -293,6 +297,7 @@ fn found(aggregators: &[Aggregator]) -> BTreeMap<Vec<String>, Vec<String>> {
 enum Way {
     OnePiece,
     Merge,
+    InPlace,
     Partitions,
     Spill,
 }
@@ -322,7 +327,7 @@ fn spill(aggregator: &mut Aggregator, level: u32, files: &mut [Vec<Vec<u8>>]) {
     aggregator.spill(level, partitions, &mut out).unwrap();
 }
 
-fn run(case: &Case, random: &mut Random, way: Way, batch: usize) -> Vec<Aggregator> {
+fn run(case: &Case, random: &mut Random, way: Way, batch: usize) -> Vec<Kept> {
     let threads = if matches!(way, Way::OnePiece) { 1 } else { 3 };
     let new = || Aggregator::new(Arc::clone(&case.spec));
     let mut aggregators: Vec<Aggregator> = (0..threads).map(|_| new()).collect();
@@ -336,9 +341,18 @@ fn run(case: &Case, random: &mut Random, way: Way, batch: usize) -> Vec<Aggregat
             assert!(case.spec.keys.is_empty() || aggregators[thread].groups() == 0);
         }
     }
-    match way {
+    let merged = match way {
+        Way::InPlace if aggregators[0].merges_in_place() => {
+            let find = |table: &Aggregator, other: &Aggregator, groups: &[u32]| {
+                let (low, high) = groups.split_at(groups.len() / 3);
+                let mut found = table.find_in(other, low, &|| Ok(()))?;
+                found.append(table.find_in(other, high, &|| Ok(()))?)?;
+                Ok(found)
+            };
+            return Aggregator::merge_in_place(aggregators, &find, &|| Ok(())).unwrap();
+        }
         Way::OnePiece => aggregators,
-        Way::Merge => {
+        Way::Merge | Way::InPlace => {
             let mut all = aggregators.into_iter();
             let mut first = all.next().unwrap();
             all.for_each(|other| first.merge(other).unwrap());
@@ -380,7 +394,8 @@ fn run(case: &Case, random: &mut Random, way: Way, batch: usize) -> Vec<Aggregat
             }
             settle(&case.spec, parts)
         }
-    }
+    };
+    merged.into_iter().map(Kept::from).collect()
 }
 
 proptest! {
@@ -397,7 +412,7 @@ proptest! {
         let mut random = Random(seed);
         let case = case(&mut random, keys, rows, spread);
         let expected = case.expected();
-        for way in [Way::OnePiece, Way::Merge, Way::Partitions, Way::Spill] {
+        for way in [Way::OnePiece, Way::Merge, Way::InPlace, Way::Partitions, Way::Spill] {
             let parts = run(&case, &mut random, way, batch);
             prop_assert_eq!(found(&parts), expected.clone(), "{:?} of {:?}", way, case.spec);
         }

@@ -350,16 +350,28 @@ fn the_first_groups_of_an_order_come_with_all_ties() {
     aggregator.consume(&[ints(&keys)], &[None], &[None], keys.len()).unwrap();
     let order = Order { descending: true, nulls_first: true };
     let by_count = TopKey { source: TopSource::Output { aggregate: 0, column: 0 }, order };
-    let top = aggregator.top(&[by_count], 3, &|| Ok(())).unwrap();
-    assert_eq!(top, (0..10).map(|n| n * 10 + 9).collect::<Vec<u32>>());
+    let top = |order: &[TopKey], n, range, among| {
+        aggregator.top(order, n, range, among, &|| Ok(())).unwrap()
+    };
+    assert_eq!(
+        top(&[by_count], 3, 0..100, None),
+        (0..10).map(|n| n * 10 + 9).collect::<Vec<u32>>()
+    );
     let by_key = TopKey {
         source: TopSource::Key(0),
         order: Order { descending: false, nulls_first: false },
     };
-    assert_eq!(aggregator.top(&[by_count, by_key], 3, &|| Ok(())).unwrap(), [9, 19, 29]);
-    assert_eq!(aggregator.top(&[by_key], 2, &|| Ok(())).unwrap(), [0, 1]);
-    assert_eq!(aggregator.top(&[by_key], 0, &|| Ok(())).unwrap(), [] as [u32; 0]);
-    assert_eq!(aggregator.top(&[by_key], 1000, &|| Ok(())).unwrap().len(), 100);
+    assert_eq!(top(&[by_count, by_key], 3, 0..100, None), [9, 19, 29]);
+    assert_eq!(top(&[by_key], 2, 0..100, None), [0, 1]);
+    assert_eq!(top(&[by_key], 0, 0..100, None), [] as [u32; 0]);
+    assert_eq!(top(&[by_key], 1000, 0..100, None).len(), 100);
+    // Of a range, and of some groups of it.
+    assert_eq!(top(&[by_key], 2, 40..70, None), [40, 41]);
+    let some: Vec<u32> = (0..100).filter(|group| group % 3 == 0).collect();
+    assert_eq!(top(&[by_key], 2, 40..70, Some(&some)), [42, 45]);
+    assert_eq!(top(&[by_count, by_key], 2, 0..100, Some(&some)), [9, 39]);
+    assert_eq!(top(&[by_count], 50, 40..70, Some(&some)), some[14..24]);
+    assert_eq!(top(&[by_count], 5, 70..70, None), [] as [u32; 0]);
 }
 
 #[test]
