@@ -160,14 +160,17 @@ impl Setup {
             setup.whole_filter = (*planstate).qual;
             let mut rest = Vec::new();
             for clause in list::pointers::<pg_sys::Node>((*plan).scan.plan.qual) {
-                // Behind a security barrier the order of filters is kept.
-                let in_order = !barrier || rest.is_empty();
                 match translator.filter(clause) {
-                    Ok(typed) if in_order => {
+                    // What may fail does so on no row that a filter before it removes; behind a security barrier the order
+                    // is kept in any case.
+                    Ok(typed) if !rest.is_empty() && (barrier || typed.expr.can_fail()) => {
+                        setup.reasons.push("order of filters".into());
+                        rest.push(clause);
+                    }
+                    Ok(typed) => {
                         setup.filters.push(typed.expr);
                         setup.filter_nodes.push(clause);
                     }
-                    Ok(_) => rest.push(clause),
                     Err(reason) => {
                         setup.reasons.push(reason.to_string());
                         rest.push(clause);

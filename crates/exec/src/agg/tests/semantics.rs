@@ -375,6 +375,32 @@ fn the_first_groups_of_an_order_come_with_all_ties() {
 }
 
 #[test]
+fn the_first_groups_are_found_across_chunks() {
+    let spec = GroupSpec::new(vec![ValueType::Int], Vec::new());
+    let mut aggregator = Aggregator::new(spec);
+    let keys: Vec<i64> = (0..10_000).map(|n| n * 7919 % 10_007).collect();
+    aggregator.consume(&[ints(&keys)], &[], &[], keys.len()).unwrap();
+    let by_key =
+        TopKey { source: TopSource::Key(0), order: Order { descending: true, nulls_first: true } };
+    let some: Vec<u32> = (0..10_000).filter(|group| group / 100 % 25 == 3).collect();
+    for (range, among) in [
+        (0..10_000, None),
+        (1000..9000, None),
+        (0..10_000, Some(&some[..])),
+        (301..7900, Some(&some[..])),
+        (400..2700, Some(&some[..])),
+    ] {
+        let is_in = |group: &u32| among.is_none_or(|some| some.contains(group));
+        let mut wanted: Vec<u32> = (range.start as u32..range.end as u32).filter(is_in).collect();
+        wanted.sort_by_key(|&group| std::cmp::Reverse(keys[group as usize]));
+        wanted.truncate(6);
+        wanted.sort_unstable();
+        let found = aggregator.top(&[by_key], 6, range, among, &|| Ok(())).unwrap();
+        assert_eq!(found, wanted);
+    }
+}
+
+#[test]
 fn memory_is_given_back_by_a_spill() {
     let spec = GroupSpec::new(
         vec![ValueType::Int, ValueType::Int],
